@@ -1,0 +1,283 @@
+// Pack, unpack and verify of the grammar in the header.
+
+#include "kernels/Format/Bitmask.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+using namespace sdc;
+
+namespace {
+
+uint32_t loadWord(const uint8_t *bytes) {
+  return uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 |
+         uint32_t(bytes[2]) << 16 | uint32_t(bytes[3]) << 24;
+}
+
+void storeWord(uint8_t *bytes, uint32_t word) {
+  for (unsigned i = 0; i < 4; ++i)
+    bytes[i] = static_cast<uint8_t>(word >> (8 * i));
+}
+
+/// Columns of word `word` that exist.
+int64_t realColumns(const PackedLayout &layout, int64_t word) {
+  return std::min(kWordColumns, layout.columns - word * kWordColumns);
+}
+
+FormatProblem keepsProblem(const PackedLayout &layout, int64_t row,
+                           int64_t column, int kept) {
+  return {row, column,
+          "group keeps " + std::to_string(kept) + " of " +
+              std::to_string(layout.pattern.m) + " columns, expected " +
+              std::to_string(layout.pattern.n)};
+}
+
+std::string print(float value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", double(value));
+  return text;
+}
+
+/// The mask of one word before it is completed, or a problem.
+std::optional<FormatProblem> chooseMask(const PackedLayout &layout, int64_t row,
+                                        int64_t word, const float *values,
+                                        const uint32_t *given, uint32_t &mask) {
+  int64_t real = realColumns(layout, word);
+  uint32_t nonZero = 0;
+  for (int64_t j = 0; j < real; ++j)
+    nonZero |= uint32_t(values[j] != 0) << j;
+  mask = given ? *given : nonZero;
+  int64_t base = word * kWordColumns;
+  if (uint32_t lost = nonZero & ~mask) {
+    int64_t j = __builtin_ctz(lost);
+    return FormatProblem{row, base + j,
+                         "weight " + print(values[j]) +
+                             " is not zero and its mask does not keep it"};
+  }
+  int64_t columns = base + real;
+  int64_t bad = completeMask(layout.pattern, columns - base, &mask);
+  if (bad < 0)
+    return std::nullopt;
+  uint32_t group = (mask >> bad) & layout.pattern.groupMask();
+  int kept = __builtin_popcount(group);
+  if (kept <= static_cast<int>(layout.pattern.n))
+    return FormatProblem{row, base + bad,
+                         "mask keeps a column beyond the last one"};
+  if (given)
+    return keepsProblem(layout, row, base + bad, kept);
+  return FormatProblem{row, base + bad,
+                       "group has " + std::to_string(kept) +
+                           " non-zeros, expected at most " +
+                           std::to_string(layout.pattern.n)};
+}
+
+template <ElementType Type> bool storeOne(uint8_t *out, float value) {
+  if constexpr (Type == ElementType::F32) {
+    std::memcpy(out, &value, sizeof(value));
+    return std::isfinite(value);
+  } else {
+    uint16_t bits = Type == ElementType::F16 ? toF16(value) : toBF16(value);
+    std::memcpy(out, &bits, sizeof(bits));
+    constexpr uint16_t exponent = Type == ElementType::F16 ? 0x7c00 : 0x7f80;
+    return (bits & exponent) != exponent;
+  }
+}
+
+template <ElementType Type>
+std::optional<FormatProblem> packTyped(const PackedLayout &layout,
+                                       int64_t first, int64_t count,
+                                       const float *weights, int64_t stride,
+                                       const uint32_t *mask, uint8_t *out) {
+  constexpr int64_t bytes = elementBytes(Type);
+  int64_t words = layout.numWords(), lanes = layout.tile.rows;
+  bool dense = layout.pattern.isDense();
+  std::memset(out, 0, static_cast<size_t>(count * layout.blockBytes()));
+  for (int64_t block = 0; block < count; ++block) {
+    uint8_t *base = out + block * layout.blockBytes();
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t local = block * lanes + lane, row = first * lanes + local;
+      bool padding = row >= layout.rows;
+      for (int64_t word = 0; word < words; ++word) {
+        const float *source =
+            padding ? nullptr : weights + local * stride + word * kWordColumns;
+        uint32_t kept = 0;
+        if (padding || dense)
+          completeMask(layout.pattern, kWordColumns, &kept);
+        else if (auto problem = chooseMask(
+                     layout, row, word, source,
+                     mask ? mask + local * words + word : nullptr, kept))
+          return problem;
+        if (!dense)
+          storeWord(base + layout.maskOffset(lane, word), kept);
+        if (padding)
+          continue;
+        if (int64_t real = realColumns(layout, word); real < kWordColumns)
+          kept &= (uint32_t(1) << real) - 1;
+        // Padding columns are the last ones of their word's last groups, but
+        // not always of the word's values: a group that keeps padding is
+        // followed only by groups of padding, so the tail of zeros is in place.
+        uint8_t *value = base + layout.valueOffset(lane, word);
+        for (; kept != 0; kept &= kept - 1, value += bytes) {
+          int64_t j = __builtin_ctz(kept);
+          if (!storeOne<Type>(value, source[j]))
+            return FormatProblem{row, word * kWordColumns + j,
+                                 "value " + print(source[j]) +
+                                     " is not finite in " +
+                                     std::string(elementName(Type))};
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::string PackedLayout::problem() const {
+  // 2^40 elements keep every product below 2^63, whatever the type.
+  constexpr int64_t limit = int64_t(1) << 40;
+  if (rows < 1 || columns < 1 || rows > limit || columns > limit / rows)
+    return "a weight of " + std::to_string(rows) + " x " +
+           std::to_string(columns) + " cannot be packed";
+  if (std::string text = pattern.problem(); !text.empty())
+    return text;
+  return tile.problem();
+}
+
+std::string FormatProblem::str() const {
+  return "row " + std::to_string(row) + ", column " + std::to_string(column) +
+         ": " + message;
+}
+
+std::optional<FormatProblem>
+sdc::packBlocks(const PackedLayout &layout, int64_t first, int64_t count,
+                const float *weights, int64_t stride, const uint32_t *mask,
+                uint8_t *out) {
+  switch (layout.type) {
+  case ElementType::F32:
+    return packTyped<ElementType::F32>(layout, first, count, weights, stride,
+                                       mask, out);
+  case ElementType::F16:
+    return packTyped<ElementType::F16>(layout, first, count, weights, stride,
+                                       mask, out);
+  case ElementType::BF16:
+    return packTyped<ElementType::BF16>(layout, first, count, weights, stride,
+                                        mask, out);
+  }
+  return FormatProblem{0, 0, "unknown element type"};
+}
+
+void sdc::unpackBlocks(const PackedLayout &layout, int64_t first, int64_t count,
+                       const uint8_t *packed, float *weights, int64_t stride,
+                       uint32_t *mask) {
+  int64_t words = layout.numWords(), lanes = layout.tile.rows;
+  int64_t stored = layout.valuesPerWord();
+  float values[kWordColumns];
+  for (int64_t block = 0; block < count; ++block) {
+    const uint8_t *base = packed + block * layout.blockBytes();
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t local = block * lanes + lane;
+      if (first * lanes + local >= layout.rows)
+        return;
+      float *row = weights + local * stride;
+      std::fill(row, row + layout.columns, 0.0f);
+      for (int64_t word = 0; word < words; ++word) {
+        uint32_t bits = layout.pattern.isDense()
+                            ? 0xffffffffu
+                            : loadWord(base + layout.maskOffset(lane, word));
+        if (mask)
+          mask[local * words + word] = bits;
+        loadValues(layout.type, base + layout.valueOffset(lane, word), stored,
+                   values);
+        int64_t real = realColumns(layout, word);
+        for (int64_t k = 0; bits != 0 && k < stored; bits &= bits - 1, ++k)
+          if (int64_t j = __builtin_ctz(bits); j < real)
+            row[word * kWordColumns + j] = values[k];
+      }
+    }
+  }
+}
+
+namespace {
+
+/// Checks the mask of one word; `real` columns of it exist.
+std::optional<FormatProblem> verifyMask(const PackedLayout &layout, int64_t row,
+                                        int64_t word, int64_t real,
+                                        uint32_t mask) {
+  int64_t base = word * kWordColumns;
+  unsigned n = layout.pattern.n, m = layout.pattern.m;
+  for (unsigned start = 0; start < kWordColumns; start += m) {
+    uint32_t group = (mask >> start) & layout.pattern.groupMask();
+    int kept = __builtin_popcount(group);
+    if (kept != static_cast<int>(n))
+      return keepsProblem(layout, row, base + start, kept);
+  }
+  // With N bits in each group, completing the columns that exist must give the
+  // same mask: padding is kept only on demand, and lowest first.
+  uint32_t again = mask;
+  if (real < kWordColumns)
+    again &= (uint32_t(1) << real) - 1;
+  completeMask(layout.pattern, real, &again);
+  if (again != mask) {
+    int64_t j = __builtin_ctz(again ^ mask);
+    return FormatProblem{row, base + j,
+                         "mask keeps padding beyond what the pattern demands"};
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<FormatProblem> sdc::verifyBlocks(const PackedLayout &layout,
+                                               int64_t first, int64_t count,
+                                               const uint8_t *packed) {
+  int64_t words = layout.numWords(), lanes = layout.tile.rows;
+  int64_t stored = layout.valuesPerWord();
+  bool dense = layout.pattern.isDense();
+  float values[kWordColumns];
+  for (int64_t block = 0; block < count; ++block) {
+    const uint8_t *base = packed + block * layout.blockBytes();
+    int64_t firstRow = (first + block) * lanes;
+    for (int64_t word = 0; word < words; ++word) {
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        int64_t row = firstRow + lane;
+        // Rows of padding look like rows whose 32 columns all exist.
+        int64_t real =
+            row < layout.rows ? realColumns(layout, word) : kWordColumns;
+        uint32_t mask = 0xffffffffu;
+        if (!dense) {
+          mask = loadWord(base + layout.maskOffset(lane, word));
+          if (auto problem = verifyMask(layout, row, word, real, mask))
+            return problem;
+          uint32_t lowest = 0;
+          completeMask(layout.pattern, kWordColumns, &lowest);
+          if (row >= layout.rows && mask != lowest)
+            return FormatProblem{row, word * kWordColumns,
+                                 "mask of a padding row is not the lowest " +
+                                     std::to_string(layout.pattern.n) +
+                                     " of each group"};
+        }
+        const uint8_t *at = base + layout.valueOffset(lane, word);
+        loadValues(layout.type, at, stored, values);
+        for (int64_t k = 0; k < stored; ++k, mask &= mask - 1) {
+          int64_t j = __builtin_ctz(mask);
+          int64_t column = word * kWordColumns + j;
+          if (!std::isfinite(values[k]))
+            return FormatProblem{row, column, "value is not finite"};
+          bool padding = row >= layout.rows || j >= real;
+          unsigned width = elementBytes(layout.type);
+          static constexpr uint8_t zero[4] = {0, 0, 0, 0};
+          if (padding && std::memcmp(at + k * width, zero, width) != 0)
+            return FormatProblem{row, column, "value of padding is not zero"};
+        }
+      }
+    }
+    for (int64_t i = words * layout.wordBytes(); i < layout.blockBytes(); ++i)
+      if (base[i] != 0)
+        return FormatProblem{firstRow, layout.columns,
+                             "byte at the end of the block is not zero"};
+  }
+  return std::nullopt;
+}
