@@ -29,8 +29,8 @@ Type CacheType::parse(AsmParser &parser) {
     return {};
   if (sizes.size() != 4) {
     parser.emitError(loc)
-        << "expected slots x heads x positions x head size, got " << sizes.size()
-        << " sizes";
+        << "expected slots x heads x positions x head size, got "
+        << sizes.size() << " sizes";
     return {};
   }
   return parser.getChecked<CacheType>(parser.getContext(), sizes[0], sizes[1],
@@ -38,7 +38,7 @@ Type CacheType::parse(AsmParser &parser) {
 }
 
 void CacheType::print(AsmPrinter &printer) const {
-  printer << "<" << getSlots() << "x" << getHeads() << "x" << getContext()
+  printer << "<" << getSlots() << "x" << getHeads() << "x" << getPositions()
           << "x" << getHeadSize() << "x" << getElementType() << ">";
 }
 
