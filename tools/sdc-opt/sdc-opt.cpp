@@ -2,6 +2,7 @@
 // that our tests use.
 
 #include "dialects/Decode/DecodeDialect.h"
+#include "dialects/Exec/ExecDialect.h"
 #include "dialects/NM/NMDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,7 +15,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
-                  sdc::decode::DecodeDialect, sdc::nm::NMDialect>();
+                  sdc::decode::DecodeDialect, sdc::exec::ExecDialect,
+                  sdc::nm::NMDialect>();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "sdc optimizer driver\n", registry));
