@@ -164,7 +164,7 @@ def Onnx_NodeOp : Onnx_Op<"node", [Pure]> {
 }
 
 def Onnx_ConstantOp : Onnx_Op<"constant", [
-    Pure, ConstantLike, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    Pure, ConstantLike, InferTypeOpAdaptor]> {
   let summary = "A tensor of at most 64 KiB";
   let description = [{
     An initializer or a Constant node, bit for bit.
