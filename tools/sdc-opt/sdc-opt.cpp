@@ -1,6 +1,7 @@
 // mlir-opt with our dialects and passes, and of the upstream ones only those
 // that our tests use.
 
+#include "compiler/Passes.h"
 #include "dialects/Decode/DecodeDialect.h"
 #include "dialects/Exec/ExecDialect.h"
 #include "dialects/NM/NMDialect.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
                   sdc::decode::DecodeDialect, sdc::exec::ExecDialect,
                   sdc::nm::NMDialect, sdc::onnxir::OnnxDialect>();
   mlir::registerTransformsPasses();
+  sdc::registerSdcPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "sdc optimizer driver\n", registry));
 }
