@@ -8,28 +8,20 @@ include "dialects/Exec/ExecDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
-class Exec_EnumAttr<I32EnumAttr info, string mnemonic>
-    : EnumAttr<Exec_Dialect, info, mnemonic> {
-  let assemblyFormat = "$value";
-}
-
 class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::sdc::exec";
-  let genSpecializedAttr = 0;
 }
 
 def Exec_SegmentKind : Exec_Enum<"SegmentKind", "what a segment holds", [
     I32EnumAttrCase<"Weights", 0, "weights">,
     I32EnumAttrCase<"Code", 1, "code">,
     I32EnumAttrCase<"Text", 2, "text">]>;
-def Exec_SegmentKindAttr : Exec_EnumAttr<Exec_SegmentKind, "segment_kind">;
 
 def Exec_EntryKind : Exec_Enum<"EntryKind", "what an entry is for", [
     I32EnumAttrCase<"Decode", 0, "decode">,
     I32EnumAttrCase<"Prefill", 1, "prefill">,
     I32EnumAttrCase<"Plain", 2, "plain">]>;
-def Exec_EntryKindAttr : Exec_EnumAttr<Exec_EntryKind, "entry_kind">;
 
 def Exec_Role : Exec_Enum<"Role", "what a binding is for", [
     I32EnumAttrCase<"Tokens", 0, "tokens">,
@@ -39,7 +31,6 @@ def Exec_Role : Exec_Enum<"Role", "what a binding is for", [
     I32EnumAttrCase<"Input", 4, "input">,
     I32EnumAttrCase<"Output", 5, "output">,
     I32EnumAttrCase<"Tap", 6, "tap">]>;
-def Exec_RoleAttr : Exec_EnumAttr<Exec_Role, "role">;
 
 def Exec_Access : Exec_Enum<"Access", "what a launch does with an operand", [
     I32EnumAttrCase<"In", 0, "in">,

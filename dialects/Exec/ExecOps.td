@@ -80,7 +80,7 @@ def Exec_SegmentOp : Exec_Op<"segment", [Symbol]> {
 
     Example: `exec.segment @weights weights size 84934656`
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Exec_SegmentKindAttr:$kind,
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_SegmentKind:$kind,
                        I64Attr:$size);
   let assemblyFormat = "$sym_name $kind `size` $size attr-dict";
   let hasVerifier = 1;
@@ -231,7 +231,7 @@ def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock,
 
     Example: see the dialect.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Exec_EntryKindAttr:$kind,
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_EntryKind:$kind,
                        I64Attr:$batch, I64Attr:$rows, UnitAttr:$all_logits,
                        OptionalAttr<I64Attr>:$arena_size);
   let regions = (region SizedRegion<1>:$body);
@@ -313,7 +313,7 @@ def Exec_BindOp : Exec_Op<"bind"> {
 
     Example: `exec.bind logits %y "logits" : tensor<1x49152xf32>`
   }];
-  let arguments = (ins Exec_RoleAttr:$role, Exec_OperandType:$buffer,
+  let arguments = (ins Exec_Role:$role, Exec_OperandType:$buffer,
                        StrAttr:$binding_name, TypeAttr:$type);
   let assemblyFormat = "$role $buffer $binding_name `:` $type attr-dict";
   let hasVerifier = 1;

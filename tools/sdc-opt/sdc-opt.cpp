@@ -1,9 +1,11 @@
 // mlir-opt with our dialects and passes, and of the upstream ones only those
 // that our tests use.
 
+#include "compiler/Passes.h"
 #include "dialects/Decode/DecodeDialect.h"
 #include "dialects/Exec/ExecDialect.h"
 #include "dialects/NM/NMDialect.h"
+#include "dialects/Onnx/OnnxDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -16,8 +18,9 @@ int main(int argc, char **argv) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
                   sdc::decode::DecodeDialect, sdc::exec::ExecDialect,
-                  sdc::nm::NMDialect>();
+                  sdc::nm::NMDialect, sdc::onnxir::OnnxDialect>();
   mlir::registerTransformsPasses();
+  sdc::registerSdcPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "sdc optimizer driver\n", registry));
 }

@@ -1,0 +1,49 @@
+// Reports what is wrong with a model, as MLIR diagnostics.
+
+#include "compiler/Import/ImportDiagnostics.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace sdc;
+
+ImportDiagnostics::ImportDiagnostics(MLIRContext &context, StringRef path)
+    : context(context), path(path) {}
+
+static void emit(InFlightDiagnostic diagnostic, const Twine &message,
+                 const Twine &hint) {
+  diagnostic << message;
+  std::string text = hint.str();
+  if (!text.empty())
+    diagnostic.attachNote() << text;
+}
+
+void ImportDiagnostics::error(const Twine &message, const Twine &hint) {
+  ++errors;
+  emit(emitError(FileLineColLoc::get(&context, path, 0, 0)), message, hint);
+}
+
+void ImportDiagnostics::errorAt(StringRef name, const Twine &message,
+                                const Twine &hint) {
+  ++errors;
+  emit(emitError(locate(name)), message, hint);
+}
+
+void ImportDiagnostics::error(llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    this->error(info.message());
+  });
+}
+
+void ImportDiagnostics::warning(const Twine &message, const Twine &hint) {
+  emit(emitWarning(FileLineColLoc::get(&context, path, 0, 0)), message, hint);
+}
+
+Location ImportDiagnostics::locate(StringRef name) const {
+  return NameLoc::get(
+      StringAttr::get(&context, name),
+      FileLineColLoc::get(&context, llvm::sys::path::filename(path), 0, 0));
+}

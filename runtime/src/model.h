@@ -1,0 +1,68 @@
+// An open executable: its bytes, and the kernels of the image in use.
+
+#ifndef SDC_RUNTIME_SRC_MODEL_H
+#define SDC_RUNTIME_SRC_MODEL_H
+
+#include "runtime/src/cpu/code.h"
+#include "runtime/src/executable.h"
+#include "runtime/src/file_map.h"
+
+#include <atomic>
+
+/// Never changes once it is open, but for the count of its owners.
+struct sdc_model {
+  sdc::rt::Allocator allocator;
+  sdc_log_fn log = nullptr;
+  void *logUser = nullptr;
+
+  /// Empty if opened from memory.
+  sdc::rt::FileMap file;
+  sdc::rt::Executable executable;
+  sdc::rt::cpu::Code code;
+
+  /// Level of the image in use; empty if opened without code, "linked" for
+  /// kernels of the host.
+  const char *level = "";
+  /// Of each kernel, its function; null if opened without code.
+  sdc_kernel *kernels = nullptr;
+
+  /// The caller, until it closes the model, and each session.
+  std::atomic<uint32_t> owners{1};
+
+  ~sdc_model();
+
+  const sdc::fb::Executable &root() const { return *executable.root; }
+  [[gnu::format(printf, 3, 4)]] void report(sdc_log_level level,
+                                            const char *format, ...) const;
+  void retain();
+  void release();
+};
+
+namespace sdc::rt {
+
+/// Fills as much of `out` as its struct_size covers.
+template <typename T> void fillStruct(T *out, T value) {
+  value.struct_size = out->struct_size;
+  __builtin_memcpy(out, &value,
+                   value.struct_size < sizeof(T) ? value.struct_size
+                                                 : sizeof(T));
+}
+
+/// What the caller has given of an options struct; the rest is zero.
+template <typename T> T readStruct(const T *given) {
+  T value = {};
+  if (given)
+    __builtin_memcpy(&value, given,
+                     given->struct_size < sizeof(T) ? given->struct_size
+                                                    : sizeof(T));
+  return value;
+}
+
+/// Never null.
+inline const char *text(const flatbuffers::String *string) {
+  return string ? string->c_str() : "";
+}
+
+} // namespace sdc::rt
+
+#endif // SDC_RUNTIME_SRC_MODEL_H
