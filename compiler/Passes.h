@@ -3,6 +3,9 @@
 #ifndef SDC_COMPILER_PASSES_H
 #define SDC_COMPILER_PASSES_H
 
+#include "dialects/Decode/DecodeDialect.h"
+#include "dialects/NM/NMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace sdc {
