@@ -3,10 +3,11 @@
 //
 //   packed   = block{ceil(rows / R)}                 R rows in each
 //   block    = word{ceil(K / 32)} zeros              up to a multiple of 64
-//   bytes word     = mask{R} value{R x V}                  V = 32 N / M word =
-//   value{R x 32}                         of a dense pattern mask     = u32,
-//   little-endian                    bit j: column 32 w + j kept value    = f32
-//   | f16 | bf16, little-endian       ascending columns
+//                                              bytes
+//   word     = mask{R} value{R x V}            V = 32 N / M
+//   word     = value{R x 32}                   of a dense pattern
+//   mask     = u32, little-endian              bit j: column 32 w + j kept
+//   value    = f32 | f16 | bf16, little-endian ascending columns
 //
 // The values of row 0 of the block come first, then those of row 1, and so on.
 // One word of `rows2`, 2:4, bf16 (V = 16) is 72 bytes:
