@@ -2,13 +2,22 @@
 
 #include "compiler/Import/ImportDiagnostics.h"
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace sdc;
+
+char NodeError::ID = 0;
+
+void NodeError::log(llvm::raw_ostream &os) const { os << text; }
+
+std::error_code NodeError::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
+}
 
 ImportDiagnostics::ImportDiagnostics(MLIRContext &context, StringRef path)
     : context(context), path(path) {}
@@ -33,9 +42,10 @@ void ImportDiagnostics::errorAt(StringRef name, const Twine &message,
 }
 
 void ImportDiagnostics::error(llvm::Error error) {
-  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
-    this->error(info.message());
-  });
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const NodeError &info) { errorAt(info.getNode(), info.message()); },
+      [&](const llvm::ErrorInfoBase &info) { this->error(info.message()); });
 }
 
 void ImportDiagnostics::warning(const Twine &message, const Twine &hint) {

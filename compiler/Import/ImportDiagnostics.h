@@ -13,6 +13,20 @@
 
 namespace sdc {
 
+/// An error at a node of the model, whose name is `node`.
+class NodeError : public llvm::ErrorInfo<NodeError> {
+public:
+  static char ID;
+  NodeError(std::string node, std::string message)
+      : node(std::move(node)), text(std::move(message)) {}
+  llvm::StringRef getNode() const { return node; }
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  std::string node, text;
+};
+
 class ImportDiagnostics {
 public:
   /// Errors are about the model in the file `path`.
@@ -23,7 +37,7 @@ public:
   /// Reports an error at the node or tensor `name`.
   void errorAt(llvm::StringRef name, const llvm::Twine &message,
                const llvm::Twine &hint = "");
-  /// Reports an error that the ONNX library or the file system gave.
+  /// Reports all of `error`, NodeErrors at their nodes.
   void error(llvm::Error error);
   /// Reports what the user may want to know, located at the file.
   void warning(const llvm::Twine &message, const llvm::Twine &hint = "");

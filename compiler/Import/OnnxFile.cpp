@@ -37,7 +37,7 @@ static StringRef nameOtherFormat(StringRef bytes) {
     return "a GGUF file";
   if (bytes.starts_with("PK\x03\x04"))
     return "a zip archive, as PyTorch writes checkpoints";
-  if (bytes.starts_with("\x80\x02") && bytes.contains("torch"))
+  if (bytes.starts_with("\x80\x02") && bytes.take_front(4096).contains("torch"))
     return "a pickled PyTorch checkpoint";
   if (bytes.starts_with("SDX1") || bytes.substr(4).starts_with("SDX1"))
     return "an executable of sdc";

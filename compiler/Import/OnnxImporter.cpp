@@ -180,6 +180,7 @@ FailureOr<OwningOpRef<ModuleOp>> sdc::importOnnx(StringRef path,
       diagnostics.error(std::move(error));
     model.clear_functions();
   }
+  nameNodes(*model.mutable_graph());
   checkNodes(model, diagnostics);
   OnnxWeights weights(file, options.weightsDir, options.randomSeed, diagnostics,
                       context);

@@ -2,6 +2,7 @@
 
 #include "compiler/Import/OnnxModel.h"
 
+#include "compiler/Import/OnnxMessages.h"
 #include "compiler/Import/Schemas/ContribSchemas.h"
 #include "onnx/checker.h"
 #include "onnx/defs/parser.h"
@@ -18,7 +19,7 @@ static llvm::Error guard(llvm::StringRef what, Body body) try {
   registerContribSchemas();
   return body();
 } catch (const std::exception &error) {
-  return llvm::createStringError(what + llvm::StringRef(error.what()).rtrim());
+  return splitMessage(what, error.what());
 } catch (...) {
   return llvm::createStringError(what + "unknown exception");
 }

@@ -36,9 +36,18 @@ StringRef sdc::nodeName(const onnx::NodeProto &node) {
   return node.op_type();
 }
 
+void sdc::nameNodes(onnx::GraphProto &graph) {
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    node.set_name(nodeName(node).str());
+}
+
 static void checkOperators(const onnx::ModelProto &model,
                            ImportDiagnostics &diagnostics) {
   for (const onnx::NodeProto &node : model.graph().node()) {
+    if (node.op_type().empty()) {
+      diagnostics.errorAt(nodeName(node), "the node has no operator");
+      continue;
+    }
     if (isSupportedOperator(node.op_type(), node.domain()))
       continue;
     StringRef domain = node.domain();

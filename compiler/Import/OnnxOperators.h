@@ -14,6 +14,9 @@ bool isSupportedOperator(llvm::StringRef op, llvm::StringRef domain);
 /// The name of a node: its own, or that of its first output.
 llvm::StringRef nodeName(const onnx::NodeProto &node);
 
+/// Gives every node that name, so that the library can say it in its errors.
+void nameNodes(onnx::GraphProto &graph);
+
 /// Reports every node that no later room can handle, with name, operator,
 /// domain and opset, and every node that reads a value which nothing defines.
 void checkNodes(const onnx::ModelProto &model, ImportDiagnostics &diagnostics);

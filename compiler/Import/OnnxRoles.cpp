@@ -195,6 +195,9 @@ public:
     if (roles.hasPast()) {
       checkCaches();
       checkOthers();
+    } else {
+      dropRepeatedRoles(roles.inputs);
+      dropRepeatedRoles(roles.outputs);
     }
     return std::move(roles);
   }
@@ -202,6 +205,7 @@ public:
 private:
   void nameInputs();
   void nameOutputs();
+  static void dropRepeatedRoles(std::vector<Port> &ports);
   void checkCaches();
   void checkOthers();
   bool hasType(const Port &port, bool (*test)(int), StringRef what, int rank);
@@ -263,6 +267,17 @@ void RoleFinder::nameOutputs() {
       port.layer = cache.layer;
     }
   }
+}
+
+/// In a graph without past a role is no more than a remark: one that two ports
+/// would have is none.
+void RoleFinder::dropRepeatedRoles(std::vector<Port> &ports) {
+  std::map<std::string, unsigned> count;
+  for (Port &port : ports)
+    ++count[port.roleName()];
+  for (Port &port : ports)
+    if (count[port.roleName()] > 1)
+      port.role = Role::Other;
 }
 
 void RoleFinder::checkCaches() {
@@ -348,6 +363,14 @@ void RoleFinder::checkOthers() {
       break;
     }
   }
+  std::map<Role, StringRef> holders;
+  for (Port &port : roles.inputs)
+    if (!port.isPast() && port.role != Role::Other)
+      if (auto [it, isNew] = holders.emplace(port.role, port.value->name());
+          !isNew)
+        diagnostics.errorAt(port.value->name(), "taken for " + port.roleName() +
+                                                    " by its name, like '" +
+                                                    it->second + "'");
   if (!ids)
     diagnostics.error("the graph has past tensors but no input_ids");
   unsigned logits = 0;

@@ -263,6 +263,6 @@ bool Slimmer::copyTensor(StringRef bytes, std::string &out) {
 llvm::Expected<std::string> sdc::slimModel(StringRef bytes, uint64_t limit) {
   std::string out;
   if (!Slimmer(bytes, limit).copy(Message::Model, bytes, out, 0))
-    return llvm::createStringError("not in the wire format of protobuf");
+    return llvm::createStringError("malformed or truncated protobuf");
   return out;
 }
