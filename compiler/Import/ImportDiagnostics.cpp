@@ -3,7 +3,6 @@
 #include "compiler/Import/ImportDiagnostics.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,23 +21,33 @@ std::error_code NodeError::convertToErrorCode() const {
 ImportDiagnostics::ImportDiagnostics(MLIRContext &context, StringRef path)
     : context(context), path(path) {}
 
-static void emit(InFlightDiagnostic diagnostic, const Twine &message,
-                 const Twine &hint) {
+void ImportDiagnostics::emit(DiagnosticSeverity severity, Location location,
+                             const Twine &message, const Twine &hint) {
+  std::string key;
+  llvm::raw_string_ostream(key) << location << message;
+  if (!reported.insert(key).second)
+    return;
+  InFlightDiagnostic diagnostic =
+      context.getDiagEngine().emit(location, severity);
   diagnostic << message;
   std::string text = hint.str();
   if (!text.empty())
     diagnostic.attachNote() << text;
 }
 
+Location ImportDiagnostics::locateFile() const {
+  return FileLineColLoc::get(&context, path, 0, 0);
+}
+
 void ImportDiagnostics::error(const Twine &message, const Twine &hint) {
   ++errors;
-  emit(emitError(FileLineColLoc::get(&context, path, 0, 0)), message, hint);
+  emit(DiagnosticSeverity::Error, locateFile(), message, hint);
 }
 
 void ImportDiagnostics::errorAt(StringRef name, const Twine &message,
                                 const Twine &hint) {
   ++errors;
-  emit(emitError(locate(name)), message, hint);
+  emit(DiagnosticSeverity::Error, locate(name), message, hint);
 }
 
 void ImportDiagnostics::error(llvm::Error error) {
@@ -49,7 +58,7 @@ void ImportDiagnostics::error(llvm::Error error) {
 }
 
 void ImportDiagnostics::warning(const Twine &message, const Twine &hint) {
-  emit(emitWarning(FileLineColLoc::get(&context, path, 0, 0)), message, hint);
+  emit(DiagnosticSeverity::Warning, locateFile(), message, hint);
 }
 
 Location ImportDiagnostics::locate(StringRef name) const {

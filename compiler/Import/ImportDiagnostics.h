@@ -5,8 +5,10 @@
 #ifndef SDC_COMPILER_IMPORT_IMPORTDIAGNOSTICS_H
 #define SDC_COMPILER_IMPORT_IMPORTDIAGNOSTICS_H
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -49,8 +51,14 @@ public:
   mlir::Location locate(llvm::StringRef name) const;
 
 private:
+  /// Reports what has not been reported before: entries share most errors.
+  void emit(mlir::DiagnosticSeverity severity, mlir::Location location,
+            const llvm::Twine &message, const llvm::Twine &hint);
+  mlir::Location locateFile() const;
+
   mlir::MLIRContext &context;
   std::string path;
+  llvm::StringSet<> reported;
   unsigned errors = 0;
 };
 

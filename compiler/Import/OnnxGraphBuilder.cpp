@@ -64,6 +64,8 @@ void GraphBuilder::collectTypes() {
 
 /// The type of a value, which is a result of `node`; null after an error.
 Type GraphBuilder::typeOf(StringRef value, StringRef node) {
+  if (const onnx::TensorProto *tensor = initializers.lookup(value))
+    return convertType(*tensor, *module.getContext());
   const onnx::TypeProto *type = types.lookup(value);
   if (!type || type->value_case() == onnx::TypeProto::VALUE_NOT_SET) {
     diagnostics.errorAt(node, "no type can be inferred for '" + value + "'");

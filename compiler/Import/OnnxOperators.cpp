@@ -33,7 +33,8 @@ StringRef sdc::nodeName(const onnx::NodeProto &node) {
   for (const std::string &output : node.output())
     if (!output.empty())
       return output;
-  return node.op_type();
+  return node.op_type().empty() ? StringRef("unnamed node")
+                                : StringRef(node.op_type());
 }
 
 void sdc::nameNodes(onnx::GraphProto &graph) {

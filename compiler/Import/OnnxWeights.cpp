@@ -77,12 +77,14 @@ static std::string relativeTo(StringRef modelPath, StringRef file) {
 
 OnnxWeights::DataFile &OnnxWeights::openFile(StringRef location,
                                              StringRef user) {
-  std::unique_ptr<DataFile> &entry = files[location.str()];
+  SmallString<256> normal(location);
+  path::remove_dots(normal);
+  std::unique_ptr<DataFile> &entry = files[std::string(normal)];
   if (!entry) {
     entry = std::make_unique<DataFile>();
     entry->firstUser = user;
     SmallString<256> file(folder);
-    path::append(file, location);
+    path::append(file, normal);
     fs::file_status status;
     if (fs::status(file, status) || !fs::is_regular_file(status)) {
       entry->absent = true;
