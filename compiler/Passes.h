@@ -5,6 +5,7 @@
 
 #include "dialects/Decode/DecodeDialect.h"
 #include "dialects/NM/NMDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

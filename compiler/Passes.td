@@ -59,6 +59,61 @@ def VerifyRecordedPass : Pass<"verify-recorded", "::mlir::ModuleOp"> {
 // Pack: weights -> the packed format
 //===----------------------------------------------------------------------===//
 
+def PackWeightsPass : Pass<"pack-weights", "::mlir::ModuleOp"> {
+  let summary = "Put every weight into its compiled form, in a spool file";
+  let description = [{
+    Before: linears are `decode.linear` (dense) or `nm.linear` on plain tensors;
+    weights are `decode.weight` of any source and view. After: every linear is
+    an `nm.linear` whose weight is an `nm.weight` of kernels/Format, dense ones
+    included; every other float weight is row-major bytes of a file without a
+    view: of f32 if it is a vector, else of `dtype`. Weights that have that form
+    already stay where they are; new bytes go to the spool, in the order of the
+    symbols. A weight that a linear shares with another op (a tied head) is two
+    weights from here on: `@head`, packed, and the plain `@embed`.
+
+    The weights stream through in pieces of 16 MiB; equal ones are packed once.
+
+    ```mlir
+    decode.weight @layers.0.q : tensor<64x64xbf16>
+        from #decode.file<"pruned", 0, 8192> {nm.report = #nm.report<2:4, ...>}
+    %w = decode.load @layers.0.q : tensor<64x64xbf16>
+    %y = nm.linear %x, %w pattern <2:4> : ...
+    ```
+    becomes
+    ```mlir
+    nm.weight @layers.0.q : !nm.packed<64x64xbf16, 2:4, rows8>
+        from #decode.file<"packed", 0, 4608> report <2:4, ...>
+    %w = decode.load @layers.0.q : !nm.packed<64x64xbf16, 2:4, rows8>
+    %y = nm.linear %x, %w : ...
+    ```
+  }];
+  let options = [
+    Option<"dtype", "dtype", "std::string", [{"auto"}],
+           "Type of matrices: auto (16-bit types stay, wider ones become bf16), "
+           "f32, f16 or bf16">,
+    Option<"tile", "tile", "std::string", [{""}],
+           "Tile of packed weights, as in kernels/Format/Tile.h; empty: what "
+           "kernels/Select chooses">,
+    Option<"spoolPath", "spool", "std::string", [{""}],
+           "File for the new bytes">,
+    Option<"folder", "folder", "std::string", [{""}],
+           "Where relative paths of weights start; empty: beside the .mlir "
+           "file">,
+    Option<"threads", "threads", "unsigned", "1", "Threads">,
+  ];
+  let dependentDialects = ["::sdc::decode::DecodeDialect",
+                           "::sdc::nm::NMDialect"];
+}
+
+def VerifyPackedPass : Pass<"verify-packed", "::mlir::ModuleOp"> {
+  let summary = "Check what holds when a model leaves the pack room";
+  let description = [{
+    No `decode.linear` is left; every `nm.linear` loads a packed weight; every
+    weight is bytes of a file, without a view. Changes nothing; an error for
+    each place where that does not hold.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Lower: ops -> kernels
 //===----------------------------------------------------------------------===//
@@ -109,5 +164,36 @@ def VerifyPlannedPass : Pass<"verify-planned", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 // Emit: exec -> the file
 //===----------------------------------------------------------------------===//
+
+//===----------------------------------------------------------------------===//
+// Beside the walk: for trying and testing passes
+//===----------------------------------------------------------------------===//
+
+def NMEvaluatePass : Pass<"nm-evaluate", "::mlir::ModuleOp"> {
+  let summary = "Fold nm ops on constants to their values";
+  let description = [{
+    Ops of nm, `decode.linear` and `decode.load` whose operands are constant
+    become `arith.constant`s, computed by kernels/Format and kernels/Reference;
+    weights are read from their files. Packed values are followed but have no
+    constant of their own: what is unpacked, multiplied or masked of them has.
+    Packing values that have no packed form is an error. For small modules: it
+    is the one pass that makes constants of weights.
+
+    ```mlir
+    %w = arith.constant dense<[[1.0, -3.0, 0.5, 2.0]]> : tensor<1x4xf32>
+    %q = nm.prune %w <2:4> : tensor<1x4xf32>
+    ```
+    becomes
+    ```mlir
+    %q = arith.constant dense<[[0.0, -3.0, 0.0, 2.0]]> : tensor<1x4xf32>
+    ```
+  }];
+  let options = [
+    Option<"folder", "folder", "std::string", [{""}],
+           "Where relative paths of weights start; empty: beside the .mlir "
+           "file">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
 
 #endif // SDC_COMPILER_PASSES_TD

@@ -31,6 +31,9 @@ std::string weightFolderOf(mlir::ModuleOp module, llvm::StringRef given);
 
 class WeightReader {
 public:
+  /// A reader of nothing.
+  WeightReader() = default;
+
   /// Errors name the file or the type at fault, not the weight.
   static llvm::Expected<WeightReader> open(decode::WeightOp weight,
                                            llvm::StringRef folder);
@@ -50,7 +53,6 @@ public:
 private:
   enum class Stored : uint8_t { F32, F16, BF16, F64 };
 
-  WeightReader() = default;
   void loadStored(int64_t element, int64_t count, float *out) const;
   void readTransposed(int64_t first, int64_t count, float *out,
                       int64_t stride) const;

@@ -1,0 +1,110 @@
+// Packing by pieces.
+
+#include "compiler/Pack/PackJobs.h"
+
+#include "compiler/Algebra/Parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+using namespace sdc;
+
+namespace {
+
+/// Floats of a piece: 16 MiB, so that a transposed source is read in runs of
+/// some hundred columns.
+constexpr int64_t kPieceFloats = int64_t(1) << 22;
+
+/// Rows first .. first + count of a job, whole blocks.
+struct Piece {
+  size_t job;
+  int64_t first, count;
+};
+
+std::vector<Piece> cut(const std::vector<PackJob> &jobs) {
+  std::vector<Piece> pieces;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    const PackJob &job = jobs[j];
+    int64_t unit = job.layout ? job.layout->tile.rows : 1;
+    int64_t columns = std::max<int64_t>(1, job.reader.columns());
+    int64_t rows = std::max<int64_t>(1, kPieceFloats / columns / unit) * unit;
+    for (int64_t first = 0; first < job.reader.rows(); first += rows)
+      pieces.push_back({j, first, std::min(rows, job.reader.rows() - first)});
+  }
+  return pieces;
+}
+
+llvm::Error runPiece(const PackJob &job, const Piece &piece,
+                     const Spool &spool) {
+  int64_t columns = job.reader.columns();
+  std::vector<float> rows(static_cast<size_t>(piece.count * columns));
+  job.reader.readRows(piece.first, piece.count, rows.data(), columns);
+  std::vector<uint8_t> bytes;
+  int64_t offset = job.offset;
+  if (job.layout) {
+    int64_t unit = job.layout->tile.rows, block = piece.first / unit;
+    int64_t count = (piece.count + unit - 1) / unit;
+    bytes.resize(static_cast<size_t>(count * job.layout->blockBytes()));
+    offset += block * job.layout->blockBytes();
+    if (std::optional<FormatProblem> problem =
+            packBlocks(*job.layout, block, count, rows.data(), columns,
+                       /*mask=*/nullptr, bytes.data()))
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     problem->str());
+  } else {
+    int64_t width = elementBytes(job.type);
+    bytes.resize(static_cast<size_t>(piece.count * columns * width));
+    offset += piece.first * columns * width;
+    storeValues(job.type, rows.data(), piece.count * columns, bytes.data());
+  }
+  return spool.write(offset, bytes);
+}
+
+} // namespace
+
+llvm::Error sdc::runPackJobs(std::vector<PackJob> &jobs, const Spool &spool,
+                             unsigned threads, const PackProgress &progress) {
+  std::vector<Piece> pieces = cut(jobs);
+  // The first problem of each job, by the piece that has it.
+  struct Problem {
+    int64_t piece = -1;
+    std::string message;
+  };
+  std::vector<Problem> problems(jobs.size());
+  std::vector<int64_t> left(jobs.size());
+  for (const Piece &piece : pieces)
+    ++left[piece.job];
+  int64_t done = 0;
+  std::mutex mutex;
+
+  parallelFor(threads, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
+    const Piece &piece = pieces[static_cast<size_t>(i)];
+    PackJob &job = jobs[piece.job];
+    llvm::Error error = runPiece(job, piece, spool);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (error) {
+      Problem &problem = problems[piece.job];
+      std::string message = toString(std::move(error));
+      if (problem.piece < 0 || i < problem.piece)
+        problem = {i, job.name + ": " + message};
+    }
+    if (--left[piece.job] != 0)
+      return;
+    // Its pages go, and what the spool held of it.
+    job.reader = WeightReader();
+    if (job.freedBytes)
+      spool.release(job.freedOffset, job.freedBytes);
+    if (progress)
+      progress(++done, static_cast<int64_t>(jobs.size()));
+  });
+
+  llvm::Error result = spool.finish();
+  for (const Problem &problem : problems)
+    if (problem.piece >= 0)
+      result = llvm::joinErrors(
+          std::move(result),
+          llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                  problem.message));
+  return result;
+}

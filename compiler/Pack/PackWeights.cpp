@@ -1,0 +1,291 @@
+// Puts every weight into its compiled form: linears into the packed layout,
+// the rest into plain tensors of the wanted type.
+
+#include "compiler/Pack/PackWeights.h"
+
+#include "compiler/Weights/WeightUses.h"
+#include "kernels/Select/Select.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+
+namespace sdc {
+
+#define GEN_PASS_DEF_PACKWEIGHTSPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+
+/// What becomes of one weight.
+struct Plan {
+  const WeightUses *uses;
+  std::optional<PackedLayout> layout;
+  ElementType type;
+  /// The job that makes its bytes; -1 if it may stay where it is.
+  int64_t job = -1;
+};
+
+/// The pass at work on one module.
+class Packer {
+public:
+  Packer(ModuleOp module, const PackWeightsPassOptions &options,
+         std::shared_ptr<Spool> spool)
+      : module(module), options(options),
+        folder(weightFolderOf(module, options.folder)),
+        spool(std::move(spool)) {}
+
+  LogicalResult run(const PackProgress &progress);
+
+private:
+  LogicalResult openSpool();
+  LogicalResult makePlans();
+  FailureOr<std::optional<PackedLayout>> layoutOf(const WeightUses &uses,
+                                                  ElementType type);
+  LogicalResult makeJob(Plan &plan);
+  void rewrite(const Plan &plan);
+
+  ModuleOp module;
+  const PackWeightsPassOptions &options;
+  std::string folder;
+  std::shared_ptr<Spool> spool;
+  llvm::MapVector<StringAttr, WeightUses> uses;
+  std::vector<Plan> plans;
+  std::vector<PackJob> jobs;
+  /// Jobs by (source, view, type, result type): equal weights are packed once.
+  llvm::DenseMap<Attribute, int64_t> jobOf;
+  /// How many weights read a range of the spool, by its offset.
+  llvm::DenseMap<int64_t, int64_t> readers;
+};
+
+/// The pattern by which `uses` multiplies; fails if its linears disagree.
+FailureOr<Pattern> patternOf(const WeightUses &uses) {
+  std::optional<Pattern> pattern;
+  for (Operation *op : uses.linears) {
+    auto sparse = dyn_cast<nm::LinearOp>(op);
+    Pattern own =
+        sparse ? sparse.getWeightPattern().getValue() : Pattern::dense();
+    if (pattern && *pattern != own)
+      return op->emitOpError("the pattern is ")
+             << own.str() << " here and " << pattern->str()
+             << " for another linear of the weight";
+    pattern = own;
+  }
+  return *pattern;
+}
+
+} // namespace
+
+LogicalResult Packer::openSpool() {
+  if (spool)
+    return success();
+  if (options.spoolPath.empty())
+    return module.emitError("packing needs a place for the packed weights, "
+                            "expected the option spool=FILE");
+  for (auto weight : module.getOps<decode::WeightOp>()) {
+    auto file = dyn_cast<decode::FileAttr>(weight.getSource());
+    if (file &&
+        llvm::sys::fs::equivalent(resolveWeightPath(file.getPath(), folder),
+                                  options.spoolPath))
+      return weight.emitOpError("its bytes are in the file '")
+             << options.spoolPath << "', which spool= would overwrite";
+  }
+  llvm::Expected<std::unique_ptr<Spool>> made =
+      Spool::createNamed(options.spoolPath);
+  if (!made)
+    return module.emitError(toString(made.takeError()));
+  spool = std::move(*made);
+  return success();
+}
+
+FailureOr<std::optional<PackedLayout>> Packer::layoutOf(const WeightUses &uses,
+                                                        ElementType type) {
+  if (uses.linears.empty())
+    return std::optional<PackedLayout>();
+  FailureOr<Pattern> pattern = patternOf(uses);
+  if (failed(pattern))
+    return failure();
+  decode::WeightOp weight = uses.weight;
+  RankedTensorType tensor = weight.getTensorType();
+  PackedLayout layout{
+      tensor.getDimSize(0), tensor.getDimSize(1), type, *pattern, {}};
+  if (options.tile.empty()) {
+    layout.tile = selectCpuTile(layout.rows, layout.columns, *pattern).tile;
+  } else {
+    std::string problem;
+    std::optional<Tile> parsed = Tile::parse(options.tile, problem);
+    if (!parsed)
+      return weight.emitOpError(problem);
+    layout.tile = *parsed;
+  }
+  if (std::string problem = layout.problem(); !problem.empty())
+    return weight.emitOpError(problem);
+  return std::optional<PackedLayout>(layout);
+}
+
+LogicalResult Packer::makeJob(Plan &plan) {
+  decode::WeightOp weight = plan.uses->weight;
+  MLIRContext *context = weight.getContext();
+  auto file = dyn_cast<decode::FileAttr>(weight.getSource());
+  Type wanted = plan.layout ? Type(nm::PackedType::get(context, *plan.layout))
+                            : Type(weight.getTensorType().clone(
+                                  nm::fromElementType(context, plan.type)));
+  if (file && !weight.getViewAttr() && wanted == weight.getType())
+    return success();
+
+  // Random streams differ by symbol.
+  Attribute view = weight.getViewAttr() ? Attribute(weight.getViewAttr())
+                                        : Attribute(UnitAttr::get(context));
+  Attribute name = isa<decode::RandomAttr>(weight.getSource())
+                       ? Attribute(weight.getSymNameAttr())
+                       : Attribute(UnitAttr::get(context));
+  auto key =
+      ArrayAttr::get(context, {weight.getSource(), view, name,
+                               weight.getTypeAttr(), TypeAttr::get(wanted)});
+  auto [it, fresh] = jobOf.try_emplace(key, jobs.size());
+  plan.job = it->second;
+  if (!fresh)
+    return success();
+  llvm::Expected<WeightReader> reader = WeightReader::open(weight, folder);
+  if (!reader)
+    return weight.emitOpError(toString(reader.takeError()));
+  PackJob job;
+  job.name = weight.getSymName().str();
+  job.reader = std::move(*reader);
+  job.layout = plan.layout;
+  job.type = plan.type;
+  job.offset = spool->reserve(job.packedBytes());
+  if (file && file.getPath() == spool->path() &&
+      readers[file.getOffset()] == 1) {
+    job.freedOffset = file.getOffset();
+    job.freedBytes = file.getLength();
+  }
+  jobs.push_back(std::move(job));
+  return success();
+}
+
+void Packer::rewrite(const Plan &plan) {
+  decode::WeightOp weight = plan.uses->weight;
+  OpBuilder builder(weight);
+  Attribute source = weight.getSource();
+  if (plan.job >= 0) {
+    // Jobs have let go of their readers, not of their sizes.
+    RankedTensorType tensor = weight.getTensorType();
+    int64_t bytes = plan.layout
+                        ? plan.layout->packedSize()
+                        : tensor.getNumElements() * elementBytes(plan.type);
+    source = decode::FileAttr::get(builder.getContext(), spool->path(),
+                                   jobs[static_cast<size_t>(plan.job)].offset,
+                                   bytes);
+  }
+  Type type = weight.getType();
+  if (plan.layout) {
+    type = nm::PackedType::get(builder.getContext(), *plan.layout);
+    nm::WeightOp::create(
+        builder, weight.getLoc(), weight.getSymName(), type, source,
+        weight->getAttrOfType<nm::ReportAttr>(nm::kReportAttr));
+    weight->erase();
+  } else if (plan.job >= 0) {
+    type = weight.getTensorType().clone(
+        nm::fromElementType(builder.getContext(), plan.type));
+    weight.setType(type);
+    weight.setSourceAttr(source);
+    weight.removeViewAttr();
+  }
+  for (decode::LoadOp load : plan.uses->loads)
+    load.getResult().setType(type);
+  for (Operation *op : plan.uses->linears) {
+    if (auto sparse = dyn_cast<nm::LinearOp>(op)) {
+      sparse.removePatternAttr();
+      continue;
+    }
+    auto dense = cast<decode::LinearOp>(op);
+    builder.setInsertionPoint(dense);
+    auto packed = nm::LinearOp::create(builder, dense.getLoc(), dense.getType(),
+                                       dense.getX(), dense->getOperand(1),
+                                       dense.getBias(), nm::PatternAttr());
+    dense.replaceAllUsesWith(packed.getResult());
+    dense.erase();
+  }
+}
+
+LogicalResult Packer::makePlans() {
+  for (auto &[name, use] : uses)
+    if (auto file = dyn_cast<decode::FileAttr>(use.weight.getSource());
+        file && file.getPath() == spool->path())
+      ++readers[file.getOffset()];
+
+  bool bad = false;
+  for (auto &[name, use] : uses) {
+    std::optional<ElementType> type =
+        storedTypeFor(options.dtype, use.weight.getTensorType());
+    if (!type) {
+      // What is no float (a table of indices) stays as it is.
+      if (use.linears.empty())
+        continue;
+      use.weight.emitOpError("expected float weights for a linear, got ")
+          << use.weight.getType();
+      bad = true;
+      continue;
+    }
+    FailureOr<std::optional<PackedLayout>> layout = layoutOf(use, *type);
+    if (failed(layout)) {
+      bad = true;
+      continue;
+    }
+    plans.push_back({&use, *layout, *type, -1});
+    bad |= failed(makeJob(plans.back()));
+  }
+  return failure(bad);
+}
+
+LogicalResult Packer::run(const PackProgress &progress) {
+  if (options.dtype != "auto" && !parseElementType(options.dtype))
+    return module.emitError("expected dtype auto, f32, f16 or bf16, got '")
+           << options.dtype << "'";
+  if (failed(openSpool()))
+    return failure();
+  uses = collectWeightUses(module);
+  if (failed(makePlans()))
+    return failure();
+  if (llvm::Error error =
+          runPackJobs(jobs, *spool, options.threads, progress)) {
+    llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &e) {
+      module.emitError(e.message());
+    });
+    return failure();
+  }
+  for (const Plan &plan : plans)
+    rewrite(plan);
+  return success();
+}
+
+namespace {
+
+struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
+  using PackWeightsPassBase::PackWeightsPassBase;
+
+  void runOnOperation() override {
+    PackWeightsPassOptions options{dtype, tile, spoolPath, folder, threads};
+    if (failed(Packer(getOperation(), options, spool).run(progress)))
+      signalPassFailure();
+  }
+
+  std::shared_ptr<Spool> spool;
+  PackProgress progress;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createPackWeightsPass(PackWeightsPassOptions options,
+                                            std::shared_ptr<Spool> spool,
+                                            PackProgress progress) {
+  auto pass = std::make_unique<PackWeightsPass>(std::move(options));
+  pass->spool = std::move(spool);
+  pass->progress = std::move(progress);
+  return pass;
+}
+
+} // namespace sdc
