@@ -97,8 +97,8 @@ std::string check(const AttentionSpec &s) {
     return "scale or softcap is not a finite number";
   if (s.window < 0)
     return "a window is at least 1";
-  if (s.splits < 1 || (s.splits > 1 && s.chunk < 1))
-    return "a split attention has chunks of at least one position";
+  if (s.splits < 1 || (s.splits > 1 && (s.chunk < 16 || s.chunk % 16 != 0)))
+    return "the chunk of a split attention is no multiple of 16 positions";
   return "";
 }
 

@@ -188,10 +188,11 @@ struct RotarySpec {
 /// h / (heads / cache heads). A row that takes no part becomes zero.
 ///
 /// With `splits` > 1 split i covers the positions [i chunk, (i + 1) chunk), the
-/// last one all that follow, and out is the partial result that `combine`
-/// merges: f32 [T, heads, splits, value size + 2], the unnormalised sum, then
-/// the maximum, then the sum of exponentials. Split points are part of the
-/// name, so results do not depend on the number of threads.
+/// last one all that follow (a chunk is a multiple of 16), and out is the
+/// partial result that `combine` merges: f32 [T, heads, splits, value size +
+/// 2], the unnormalised sum, then the maximum, then the sum of exponentials.
+/// Split points are part of the name, so results do not depend on the number of
+/// threads.
 ///
 ///   fields   = "t" T "." "q" heads "_" size "." "k" heads "_" type
 ///              "." "v" size "_" type "." "scale" number [".window" n]

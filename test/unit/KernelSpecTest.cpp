@@ -114,6 +114,7 @@ TEST(KernelSpec, FindsNonsense) {
            "rotary.t1.q2_8.r7_half",                     // odd R
            "attention.t1.q9_64.k2_bf16.v64_bf16.scale1", // 9 is not 2 x n
            "combine.t1.q9_64.split1",
+           "attention.t1.q9_64.k3_bf16.v64_bf16.scale1.split2_100",
        })
     EXPECT_NE(parsed(name).problem(), "") << name;
 }

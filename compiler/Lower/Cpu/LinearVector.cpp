@@ -1,0 +1,45 @@
+// One row of x: the bytes of the weights are everything. Rows of a block share
+// each load of x, trip counts are constants of the shape, and weights are asked
+// for some kilobytes ahead.
+
+#include "compiler/Lower/Cpu/Linear.h"
+
+using namespace mlir;
+using namespace sdc;
+
+void sdc::buildPrefetchWord(KernelBuilder &k, const PackedLayout &layout,
+                            Value address) {
+  int64_t ahead = cpuTuning(k.level).prefetchBytes;
+  for (int64_t line = 0; line < layout.wordBytes(); line += 64)
+    k.prefetch(address, ahead + line);
+}
+
+Value sdc::buildVectorBlock(KernelBuilder &k, const PackedLayout &layout,
+                            const PreparedRows &rows, Value weight,
+                            Value block) {
+  int64_t tileRows = layout.tile.rows;
+  int64_t group = std::min(tileRows, cpuTuning(k.level).vectorRows);
+  Value base = k.at(weight, k.mul(block, k.i64(layout.blockBytes())));
+  KernelBuilder::Values sums;
+  for (int64_t first = 0; first < tileRows; first += group) {
+    KernelBuilder::Values zeros(group, k.zeros());
+    auto lanes = k.loop(
+        k.i64(0), k.i64(rows.words), 1, zeros, [&](Value word, ValueRange sum) {
+          Value at = k.at(base, k.mul(word, k.i64(layout.wordBytes())));
+          Value xAt = k.at(rows.base, k.shl(word, 7));
+          Value x[2] = {k.load(k.vecF32(), xAt, 64),
+                        k.load(k.vecF32(), k.at(xAt, 64), 64)};
+          // Later groups read what the first one has brought.
+          if (first == 0)
+            buildPrefetchWord(k, layout, at);
+          KernelBuilder::Values next;
+          for (int64_t row = 0; row < group; ++row) {
+            auto w = expandWord(k, layout, rows.order, at, first + row);
+            next.push_back(k.fma(w[1], x[1], k.fma(w[0], x[0], sum[row])));
+          }
+          return next;
+        });
+    sums.append(lanes.begin(), lanes.end());
+  }
+  return k.sumLanes(sums);
+}
