@@ -57,8 +57,9 @@ void ImportDiagnostics::error(llvm::Error error) {
       [&](const llvm::ErrorInfoBase &info) { this->error(info.message()); });
 }
 
-void ImportDiagnostics::warning(const Twine &message, const Twine &hint) {
-  emit(DiagnosticSeverity::Warning, locateFile(), message, hint);
+void ImportDiagnostics::warningAt(StringRef name, const Twine &message,
+                                  const Twine &hint) {
+  emit(DiagnosticSeverity::Warning, locate(name), message, hint);
 }
 
 Location ImportDiagnostics::locate(StringRef name) const {

@@ -41,8 +41,9 @@ public:
                const llvm::Twine &hint = "");
   /// Reports all of `error`, NodeErrors at their nodes.
   void error(llvm::Error error);
-  /// Reports what the user may want to know, located at the file.
-  void warning(const llvm::Twine &message, const llvm::Twine &hint = "");
+  /// Reports what the user may want to know about the node or tensor `name`.
+  void warningAt(llvm::StringRef name, const llvm::Twine &message,
+                 const llvm::Twine &hint = "");
 
   bool hasErrors() const { return errors != 0; }
 

@@ -82,8 +82,12 @@ void DecoderShapes::expect(const Port &port, int axis, PastDim &dim,
       !shapeOf(port).dim(axis).has_dim_value())
     return;
   int64_t declared = shapeOf(port).dim(axis).dim_value();
-  if (!dim.hasPast && declared == dim.constant)
+  if (!dim.hasPast && declared == dim.constant) {
+    diagnostics.warningAt(port.value->name(), what + " is fixed to " +
+                                                  Twine(declared) +
+                                                  " in the model");
     return;
+  }
   std::string wanted =
       dim.hasPast ? std::string("a symbol") : std::to_string(dim.constant);
   diagnostics.errorAt(port.value->name(),

@@ -30,6 +30,7 @@ private:
   Type typeOf(StringRef value, StringRef node);
   DictionaryAttr describe(const Port &port, const PastDims *dims);
   std::optional<PastDims> outputDims(const Port &port, Type type);
+  void checkLogits(const Port &port, RankedTensorType type);
   void addConstant(StringRef name, const onnx::TensorProto &tensor);
   void addConstantNode(const onnx::NodeProto &node);
   void addNode(const onnx::NodeProto &node);
@@ -52,6 +53,12 @@ private:
 };
 
 } // namespace
+
+static std::string text(Type type) {
+  std::string result;
+  llvm::raw_string_ostream(result) << type;
+  return result;
+}
 
 void GraphBuilder::collectTypes() {
   for (const onnx::ValueInfoProto &value : graph.value_info())
@@ -107,7 +114,10 @@ DictionaryAttr GraphBuilder::describe(const Port &port, const PastDims *dims) {
 /// The dimensions of an output, where its role says them. Reports an inferred
 /// type that contradicts.
 std::optional<PastDims> GraphBuilder::outputDims(const Port &port, Type type) {
-  if (!port.isPresent())
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (port.role == Role::Logits && roles.hasPast() && tensor)
+    checkLogits(port, tensor);
+  if (!port.isPresent() || !tensor)
     return std::nullopt;
   Role role = port.role == Role::PresentKey ? Role::PastKey : Role::PastValue;
   const Port *past = roles.findInput(role, port.layer);
@@ -115,22 +125,35 @@ std::optional<PastDims> GraphBuilder::outputDims(const Port &port, Type type) {
     return std::nullopt;
   PastDims dims = entry.inputs[past - roles.inputs.data()];
   dims[2].constant += entry.sequence;
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return std::nullopt;
   bool agrees = tensor.getRank() == 4;
   for (auto [dim, size] : llvm::zip(dims, tensor.getShape()))
     agrees &=
         ShapedType::isDynamic(size) || (!dim.hasPast && dim.constant == size);
   if (agrees)
     return dims;
-  std::string got;
-  llvm::raw_string_ostream(got) << tensor;
   diagnostics.errorAt(port.value->name(),
                       "expected the shape of '" + past->value->name() +
                           "' with " + Twine(entry.sequence) +
-                          " more rows, got " + got + " in " + entry.name);
+                          " more rows, got " + text(tensor) + " in " +
+                          entry.name);
   return std::nullopt;
+}
+
+/// Logits are those of every position or of the last one. A batch or length
+/// that the exporter has fixed somewhere inside the graph shows here.
+void GraphBuilder::checkLogits(const Port &port, RankedTensorType type) {
+  auto fits = [&](int axis, int64_t size) {
+    return type.isDynamicDim(axis) || type.getDimSize(axis) == size;
+  };
+  if (type.getRank() == 3 && fits(0, entry.batch) &&
+      (fits(1, entry.sequence) || fits(1, 1)))
+    return;
+  diagnostics.errorAt(
+      port.value->name(),
+      "expected logits of " + Twine(entry.batch) + " sequences and " +
+          Twine(entry.sequence) + " positions, got " + text(type) + " in " +
+          entry.name,
+      "export the model with symbolic batch, sequence and past lengths");
 }
 
 Value GraphBuilder::none() {

@@ -53,8 +53,10 @@ std::string OnnxWeights::checkLocation(StringRef location) {
   path::append(file, location);
   if (fs::real_path(file, real) || fs::real_path(folder, realFolder))
     return ""; // absent
-  if (!real.starts_with(realFolder) ||
-      !(realFolder == "/" || path::is_separator(real[realFolder.size()])))
+  bool isInside = real == realFolder || realFolder == "/" ||
+                  (real.starts_with(realFolder) &&
+                   path::is_separator(real[realFolder.size()]));
+  if (!isInside)
     return "external data '" + location.str() +
            "' is a link that leaves the model's folder; expected a file in it";
   return "";
@@ -86,10 +88,12 @@ OnnxWeights::DataFile &OnnxWeights::openFile(StringRef location,
     SmallString<256> file(folder);
     path::append(file, normal);
     fs::file_status status;
-    if (fs::status(file, status) || !fs::is_regular_file(status)) {
+    entry->path = std::string(file);
+    if (fs::status(file, status)) {
       entry->absent = true;
+    } else if (!fs::is_regular_file(status)) {
+      entry->notFile = true;
     } else {
-      entry->path = std::string(file);
       entry->irPath = relativeTo(modelPath, file);
       entry->size = status.getSize();
       if (entry->size < 1024)
@@ -119,10 +123,12 @@ void OnnxWeights::reportFiles() {
                      : " and " + std::to_string(count - 1) + " more";
   };
   for (auto &[location, file] : files) {
-    if (file->absent && !randomSeed) {
-      SmallString<256> full(folder);
-      path::append(full, location);
-      diagnostics.error("external data file '" + full +
+    if (file->notFile) {
+      diagnostics.error("external data '" + file->path +
+                        "' is not a file; expected it to hold '" +
+                        file->firstUser + "'" + others(file->users));
+    } else if (file->absent && !randomSeed) {
+      diagnostics.error("external data file '" + file->path +
                             "' is absent; it holds '" + file->firstUser + "'" +
                             others(file->users),
                         "put it beside the model, or name its folder with "
@@ -194,6 +200,8 @@ OnnxWeights::findRange(const onnx::TensorProto &tensor, StringRef name,
     return std::nullopt;
   DataFile &file = inModel ? modelFile() : openFile(location, name);
   uint64_t end = offset + length;
+  if (file.notFile)
+    return std::nullopt;
   if (!file.absent && end > file.size) {
     if (!file.tooFar++)
       file.firstTooFar = name;

@@ -47,10 +47,11 @@ public:
 private:
   /// One file of external data, and what is wrong with it.
   struct DataFile {
-    std::string path;   // how to open it; empty if it can't be
+    std::string path;   // how to open it
     std::string irPath; // how the IR names it
     uint64_t size = 0;
     bool absent = false;
+    bool notFile = false; // but a folder or a device
     bool lfsPointer = false;
     std::string firstTooFar; // the first tensor that ends beyond its end
     unsigned users = 0, tooFar = 0;
