@@ -2,11 +2,11 @@
 
 #include "compiler/Algebra/Eigen.h"
 #include "compiler/Algebra/Gemm.h"
+#include "compiler/Algebra/Signs.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 
 using namespace sdc;
 
@@ -115,10 +115,9 @@ Eigenpairs sdc::largestEigen(int64_t n, const std::vector<double> &a,
                              int64_t count, unsigned threads) {
   count = std::min(count, n);
   int64_t rows = std::min(n, count + std::max<int64_t>(8, count / 4));
-  std::mt19937 random(1);
   std::vector<double> q(rows * n);
-  for (double &value : q)
-    value = random() & 1u ? 1.0 : -1.0;
+  for (int64_t i = 0; i < rows * n; ++i)
+    q[i] = fixedSign(i);
   orthonormalize(rows, n, q.data());
   View matrix = View::rowMajor(a.data(), n);
   Eigenpairs small;

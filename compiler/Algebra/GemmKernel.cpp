@@ -26,13 +26,15 @@ void tileBase(int64_t depth, const T *a, const T *b, T *tile) {
 }
 
 template <typename T> std::vector<GemmKernel<T>> choose() {
-  constexpr int64_t unit = sizeof(T);
+  // Two vectors wide.
+  constexpr int64_t lanes512 = 2 * 64 / sizeof(T);
+  constexpr int64_t lanes256 = lanes512 / 2, lanes128 = lanes512 / 4;
   std::vector<GemmKernel<T>> kernels;
   if (__builtin_cpu_supports("avx512f"))
-    kernels.push_back({12, 2 * 64 / unit, tileAvx512<T>});
+    kernels.push_back({12, lanes512, tileAvx512<T>});
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    kernels.push_back({6, 2 * 32 / unit, tileAvx2<T>});
-  kernels.push_back({4, 2 * 16 / unit, tileBase<T>});
+    kernels.push_back({6, lanes256, tileAvx2<T>});
+  kernels.push_back({4, lanes128, tileBase<T>});
   return kernels;
 }
 

@@ -24,6 +24,7 @@ void sdc::parallelFor(unsigned threads, int64_t count,
       body(i);
   };
   std::vector<std::thread> pool;
+  pool.reserve(helpers);
   for (int64_t i = 0; i < helpers; ++i)
     pool.emplace_back(work);
   work();

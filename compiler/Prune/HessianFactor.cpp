@@ -2,6 +2,7 @@
 
 #include "compiler/Prune/HessianFactor.h"
 #include "compiler/Algebra/Cholesky.h"
+#include "compiler/Algebra/Signs.h"
 #include "compiler/Prune/GroupChoice.h"
 
 #include "llvm/Support/Format.h"
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 
 using namespace sdc;
 
@@ -43,12 +43,11 @@ struct Damped {
 /// what it should do. Two products of n^2 for each, against n^3 of the factor.
 double residualOf(const Damped &a, const float *u) {
   int64_t n = a.n;
-  std::mt19937 random(1);
   double worst = 0;
   for (int probe = 0; probe < 2; ++probe) {
     std::vector<double> v(n), y(n, 0.0), z(n, 0.0);
-    for (double &x : v)
-      x = random() & 1u ? 1.0 : -1.0;
+    for (int64_t i = 0; i < n; ++i)
+      v[i] = fixedSign(probe * n + i);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = i; j < n; ++j)
         y[j] += static_cast<double>(u[i * n + j]) * v[i];
@@ -165,10 +164,8 @@ llvm::Expected<HessianFactor> HessianFactor::compute(const float *h,
         digits(std::min(d == 0 ? 1e-4 : d * 10, kMaxDamping)), why));
   }
   size_t bytes = sizeof(float) * columns * columns;
-  if (void *smaller = std::realloc(memory.get(), bytes)) {
-    (void)memory.release();
-    memory.reset(smaller);
-  }
-  result.storage = std::move(memory);
+  void *whole = memory.release();
+  void *smaller = std::realloc(whole, bytes);
+  result.storage.reset(smaller ? smaller : whole);
   return result;
 }

@@ -18,10 +18,10 @@ namespace sdc {
 /// diagonal instead and do not count in the mean, so that the unit of H has no
 /// influence.
 ///
-/// The factorisation is done in f64 and U is kept in f32. In f32 the residual
-/// below is about condition x 1e-7, and a record with an attention sink has a
-/// condition of 1e5 and more at the usual damping; f64 costs twice the time,
-/// 4 K^3 / 3 flops at half the rate, and 8 K^2 bytes while it runs.
+/// The factorisation is done in f64 and U is kept in f32. Measured on 576
+/// columns with an attention sink, residual() is 4e-7, and 1e-4 if all is done
+/// in f32; with a damping of 1e-4 4e-6 and 1e-2. f64 takes twice the time,
+/// 2 K^3 / 3 flops at half the rate, and 8 K^2 bytes while it runs.
 class HessianFactor {
 public:
   /// `h` is [columns, columns], row-major, symmetric, positive semidefinite up

@@ -238,16 +238,14 @@ llvm::Error Calibration::verify() const {
 llvm::Expected<CalibrationWriter>
 CalibrationWriter::create(llvm::StringRef path, const CalibrationInfo &info) {
   std::vector<SafeTensor> tensors;
-  auto add = [&](const llvm::Twine &name, const char *type, int64_t elements) {
+  auto add = [&](const llvm::Twine &name, const char *type, uint64_t elements) {
     SafeTensor tensor;
     tensor.name = name.str();
     tensor.type = type;
-    tensor.shape = {elements};
+    tensor.shape = {static_cast<int64_t>(elements)};
     tensors.push_back(std::move(tensor));
   };
-  // Matrices come last but for their counts, which need the wider alignment;
-  // an odd number of triangle elements may still leave counts at a multiple of
-  // 4, so a reader copies those.
+  // After an odd number of floats counts are not aligned; readers see to that.
   add("rollouts.prompt_lengths", "I32", info.promptLengths.size());
   add("rollouts.total_lengths", "I32", info.totalLengths.size());
   add("rollouts.tokens", "I32", info.tokens.size());

@@ -2,17 +2,11 @@
 
 #include "compiler/Record/Fingerprint.h"
 #include "compiler/Algebra/Gemm.h"
+#include "compiler/Algebra/Signs.h"
 
 #include <cmath>
 
 using namespace sdc;
-
-static uint64_t splitmix64(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 static float signOf(uint64_t hash, int64_t projection) {
   return hash >> projection & 1u ? -1.0f : 1.0f;

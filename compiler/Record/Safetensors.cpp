@@ -126,7 +126,9 @@ llvm::Expected<SafetensorsFile> SafetensorsFile::open(llvm::StringRef path) {
     file.region = std::make_shared<llvm::sys::fs::mapped_file_region>(
         *descriptor, llvm::sys::fs::mapped_file_region::readonly, size, 0,
         error);
-  llvm::sys::fs::closeFile(*descriptor);
+  if (std::error_code closed = llvm::sys::fs::closeFile(*descriptor);
+      closed && !error)
+    error = closed;
   if (error)
     return file.problem(error.message());
   if (!regular)
@@ -166,7 +168,7 @@ llvm::Expected<SafetensorsFile> SafetensorsFile::open(llvm::StringRef path) {
     std::string why;
     auto tensor = parseTensor(name, entry, dataSize, why);
     if (!tensor)
-      return file.problem("tensor '" + name + "' " + why);
+      return file.problem("tensor '" + llvm::Twine(name) + "' " + why);
     order.push_back(&(file.table[name] = *tensor));
   }
   // Tensors follow each other without gap or overlap, and fill the file.
