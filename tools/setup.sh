@@ -27,7 +27,7 @@ packages=(
   # libraries
   flatbuffers-compiler flatbuffers-compiler-dev libflatbuffers-dev
   protobuf-compiler libprotobuf-dev libxxhash-dev libcli11-dev
-  nlohmann-json3-dev libopenblas-serial-dev liblapacke-dev libpcre2-dev
+  nlohmann-json3-dev libpcre2-dev
   libutf8proc-dev
   # tests and tools
   libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv xz-utils
