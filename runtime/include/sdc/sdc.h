@@ -687,7 +687,7 @@ typedef struct sdc_generate_result {
 } sdc_generate_result;
 
 /// Feeds the prompt to a slot, after what it holds, and writes until something
-/// stops. The last token written is not fed. Being cancelled is a reason to
+/// stops. Without a prompt it goes on from the logits of the slot. The last token written is not fed. Being cancelled is a reason to
 /// stop, not an error.
 SDC_API SDC_NODISCARD sdc_status
 sdc_generate(sdc_session *session, uint32_t slot, const int32_t *prompt,

@@ -1,0 +1,89 @@
+// The loop: prefill, then sample and decode one slot until something stops.
+
+#include "runtime/src/model.h"
+#include "runtime/src/session.h"
+#include "runtime/src/status.h"
+
+#include <ctime>
+
+using namespace sdc::rt;
+
+static double seconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
+static bool isStopToken(const sdc_generate_options &options, int32_t token) {
+  for (size_t i = 0; i < options.stop_token_count; ++i)
+    if (options.stop_tokens[i] == token)
+      return true;
+  return false;
+}
+
+/// Samples and decodes until there is a reason to stop. The other slots sit
+/// the decodes out.
+static sdc_status writeTokens(sdc_session &session, uint32_t slot,
+                              const sdc_generate_options &options,
+                              sdc_generate_result &result, sdc_error *error) {
+  for (;;) {
+    int32_t token = 0;
+    SDC_TRY(sdc_slot_sample(&session, slot,
+                            options.sampling.struct_size ? &options.sampling
+                                                         : nullptr,
+                            result.written, &token, error));
+    if (isStopToken(options, token)) {
+      result.reason = SDC_STOP_TOKEN;
+      result.stop_token = token;
+      return SDC_OK;
+    }
+    ++result.written;
+    if (options.on_token && !options.on_token(options.on_token_user, token)) {
+      result.reason = SDC_STOP_CALLBACK;
+      return SDC_OK;
+    }
+    if (options.max_new != 0 && result.written >= options.max_new) {
+      result.reason = SDC_STOP_LENGTH;
+      return SDC_OK;
+    }
+    if (session.slots[slot].length >= session.plan.context) {
+      result.reason = SDC_STOP_CONTEXT;
+      return SDC_OK;
+    }
+    SDC_TRY(decodeOne(session, slot, token, error));
+  }
+}
+
+sdc_status sdc_generate(sdc_session *session, uint32_t slot,
+                        const int32_t *prompt, size_t count,
+                        const sdc_generate_options *given,
+                        sdc_generate_result *out_result,
+                        sdc_error *out_error) {
+  sdc_generate_options options = readStruct(given);
+  SDC_TRY(checkSlot(*session, slot, out_error));
+  SDC_TRY(checkSampling(options.sampling, out_error));
+  sdc_generate_result result = {};
+  result.stop_token = SDC_NO_TOKEN;
+  if (count == 0 && !session->slots[slot].hasLogits)
+    return fail(out_error, SDC_NO_LOGITS,
+                "slot %u has no logits to go on from, and there is no prompt",
+                slot);
+  // Being cancelled is no failure here, so its message must not get out.
+  sdc_error error = {};
+  double start = seconds();
+  sdc_status status = SDC_OK;
+  if (count != 0)
+    status = sdc_prefill(session, slot, prompt, count, &error);
+  double prefilled = seconds();
+  if (status == SDC_OK)
+    status = writeTokens(*session, slot, options, result, &error);
+  if (status == SDC_CANCELLED)
+    result.reason = SDC_STOP_CANCELLED;
+  else if (status != SDC_OK)
+    return fail(out_error, status, "%s", error.message);
+  result.prefill_seconds = prefilled - start;
+  result.decode_seconds = seconds() - prefilled;
+  if (out_result)
+    fillStruct(out_result, result);
+  return SDC_OK;
+}
