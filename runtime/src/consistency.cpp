@@ -65,9 +65,9 @@ static sdc_status checkSegments(const Executable &executable,
       return fail(error, SDC_MALFORMED, "segments[%u] is empty", i);
     ranges.add({segment.offset(), segment.offset() + segment.size(), i});
   }
-  if (const Range *second = findOverlap(ranges, /*allowEqual=*/false))
+  if (Pair pair = findOverlap(ranges, /*allowEqual=*/false); pair.found)
     return fail(error, SDC_MALFORMED, "segments[%u] and segments[%u] overlap",
-                (second - 1)->index, second->index);
+                pair.first, pair.second);
   return SDC_OK;
 }
 
@@ -181,10 +181,10 @@ static sdc_status checkKernels(const fb::Executable &root,
                   kernel.scratch_size());
     names.add({kernel.name()->c_str(), i});
   }
-  if (const Name *second = findDuplicate(names))
+  if (Pair pair = findDuplicate(names); pair.found)
     return fail(error, SDC_MALFORMED,
-                "kernels[%u] and kernels[%u] are both named '%s'",
-                (second - 1)->index, second->index, second->name);
+                "kernels[%u] and kernels[%u] are both named '%s'", pair.first,
+                pair.second, kernels.Get(pair.first)->name()->c_str());
   return SDC_OK;
 }
 

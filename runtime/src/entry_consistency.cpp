@@ -127,18 +127,19 @@ sdc_status EntryChecker::checkBindings() {
   // last; an input may die and leave its bytes to an output. Two names of one
   // value share its bytes.
   for (Array<Range> *list : {&inputs, &outputs})
-    if (const Range *second = findOverlap(*list, list == &outputs))
+    if (Pair pair = findOverlap(*list, list == &outputs); pair.found)
       return fail(error, SDC_MALFORMED,
                   "entries[%u].bindings[%u] and bindings[%u] overlap", index,
-                  (second - 1)->index, second->index);
-  if (const Name *second = findDuplicate(names)) {
+                  pair.first, pair.second);
+  if (Pair pair = findDuplicate(names); pair.found) {
     // A graph may hand an input through: one name, two roles.
-    const auto &first = *entry.bindings()->Get((second - 1)->index);
-    if (first.role() == entry.bindings()->Get(second->index)->role())
+    const fb::Binding &first = *entry.bindings()->Get(pair.first);
+    const fb::Binding &second = *entry.bindings()->Get(pair.second);
+    if (first.role() == second.role())
       return fail(error, SDC_MALFORMED,
                   "entries[%u].bindings[%u] and bindings[%u] are both named "
                   "'%s'",
-                  index, (second - 1)->index, second->index, second->name);
+                  index, pair.first, pair.second, first.name()->c_str());
   }
   return SDC_OK;
 }

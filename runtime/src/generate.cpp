@@ -57,8 +57,7 @@ static sdc_status writeTokens(sdc_session &session, uint32_t slot,
 sdc_status sdc_generate(sdc_session *session, uint32_t slot,
                         const int32_t *prompt, size_t count,
                         const sdc_generate_options *given,
-                        sdc_generate_result *out_result,
-                        sdc_error *out_error) {
+                        sdc_generate_result *out_result, sdc_error *out_error) {
   sdc_generate_options options = readStruct(given);
   SDC_TRY(checkSlot(*session, slot, out_error));
   SDC_TRY(checkSampling(options.sampling, out_error));

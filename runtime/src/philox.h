@@ -38,8 +38,7 @@ constexpr double uniform(uint64_t seed, uint64_t prompt, uint32_t pass,
   Philox random =
       philox({{step, pass, uint32_t(prompt), uint32_t(prompt >> 32)}},
              uint32_t(seed), uint32_t(seed >> 32));
-  uint64_t bits =
-      (uint64_t{random.words[0]} << 21) + (random.words[1] >> 11);
+  uint64_t bits = (uint64_t{random.words[0]} << 21) + (random.words[1] >> 11);
   return double(bits) * 0x1p-53;
 }
 

@@ -50,24 +50,33 @@ struct Range {
   }
 };
 
-/// Sorts `ranges` and returns the first that overlaps the one before it, or
-/// null. Ranges that are equal overlap unless `allowEqual`; empty ones do not.
-inline const Range *findOverlap(Array<Range> &ranges, bool allowEqual) {
+/// Two items, the lower number first.
+struct Pair {
+  bool found;
+  uint32_t first;
+  uint32_t second;
+};
+
+inline Pair makePair(uint32_t a, uint32_t b) {
+  return {true, std::min(a, b), std::max(a, b)};
+}
+
+/// Sorts `ranges` and finds two that overlap. Ranges that are equal overlap
+/// unless `allowEqual`; empty ones do not.
+inline Pair findOverlap(Array<Range> &ranges, bool allowEqual) {
   std::sort(ranges.begin(), ranges.end());
   const Range *last = nullptr;
-  for (Range &range : ranges) {
+  for (const Range &range : ranges) {
     if (range.begin == range.end)
       continue;
-    bool equal = last && range.begin == last->begin && range.end == last->end;
-    if (last && range.begin < last->end && !(allowEqual && equal)) {
-      // The caller looks at the one before.
-      Range *before = &range - 1;
-      *before = *last;
-      return &range;
+    if (last && range.begin < last->end) {
+      bool equal = range.begin == last->begin && range.end == last->end;
+      if (!allowEqual || !equal)
+        return makePair(last->index, range.index);
     }
     last = &range;
   }
-  return nullptr;
+  return {};
 }
 
 /// Item number `index` is called `name`.
@@ -76,16 +85,16 @@ struct Name {
   uint32_t index;
 };
 
-/// Sorts `names` and returns the first that equals the one before it, or null.
-inline const Name *findDuplicate(Array<Name> &names) {
+/// Sorts `names` and finds two that are equal.
+inline Pair findDuplicate(Array<Name> &names) {
   std::sort(names.begin(), names.end(), [](const Name &a, const Name &b) {
     int order = strcmp(a.name, b.name);
     return order != 0 ? order < 0 : a.index < b.index;
   });
   for (uint32_t i = 1; i < names.size(); ++i)
     if (strcmp(names[i - 1].name, names[i].name) == 0)
-      return &names[i];
-  return nullptr;
+      return makePair(names[i - 1].index, names[i].index);
+  return {};
 }
 
 } // namespace sdc::rt

@@ -87,14 +87,13 @@ static sdc_status makePlan(const sdc_model *model,
     return fail(error, SDC_BAD_ARGUMENT,
                 "%u threads are asked for, at most %u are allowed",
                 plan.threads, kMaxThreads);
-  bool plain =
-      model->root().entries()->Get(0)->kind() == fb::EntryKind::Plain;
+  bool plain = model->root().entries()->Get(0)->kind() == fb::EntryKind::Plain;
   if (plain) {
     plan.slots = plan.context = 1;
   } else {
     SDC_TRY(bound(options.slots, numbers.batch(), "slots", plan.slots, error));
-    SDC_TRY(bound(options.context, numbers.context(), "positions",
-                  plan.context, error));
+    SDC_TRY(bound(options.context, numbers.context(), "positions", plan.context,
+                  error));
   }
   return chooseEntries(plan, error);
 }
@@ -170,8 +169,8 @@ static sdc_status measure(const SessionPlan &plan, const Device &device,
   Size states = onDevice.states.alignedTo(kStateAlignment);
   if (!(block + states).isAtMost(INT64_MAX))
     return fail(error, SDC_OUT_OF_MEMORY,
-                "the memory for %u slots of %u positions overflows",
-                plan.slots, plan.context);
+                "the memory for %u slots of %u positions overflows", plan.slots,
+                plan.context);
   blockBytes = block.value;
   stateBytes = states.value;
   return SDC_OK;
@@ -245,8 +244,7 @@ static void bindEntries(sdc_session &session) {
 
 sdc_status sdc_session_create(sdc_model *model,
                               const sdc_session_options *given,
-                              sdc_session **out_session,
-                              sdc_error *out_error) {
+                              sdc_session **out_session, sdc_error *out_error) {
   if (!model || !out_session)
     return fail(out_error, SDC_BAD_ARGUMENT, "%s is null",
                 model ? "out_session" : "model");
@@ -260,8 +258,8 @@ sdc_status sdc_session_create(sdc_model *model,
 
   Allocator allocator = Allocator::from(options.allocator);
   void *block = allocator.allocate(blockBytes, kAlignment);
-  void *states = stateBytes ? allocator.allocate(stateBytes, kStateAlignment)
-                            : nullptr;
+  void *states =
+      stateBytes ? allocator.allocate(stateBytes, kStateAlignment) : nullptr;
   if (!block || (stateBytes && !states)) {
     allocator.release(block, blockBytes, kAlignment);
     allocator.release(states, stateBytes, kStateAlignment);
@@ -291,11 +289,10 @@ sdc_status sdc_session_create(sdc_model *model,
     return status;
   }
   bindEntries(*session);
-  model->report(SDC_LOG_INFO,
-                "session: %u slots of %u positions, %u threads, %" PRIu64
-                " bytes",
-                plan.slots, plan.context, plan.threads,
-                blockBytes + stateBytes);
+  model->report(
+      SDC_LOG_INFO,
+      "session: %u slots of %u positions, %u threads, %" PRIu64 " bytes",
+      plan.slots, plan.context, plan.threads, blockBytes + stateBytes);
   *out_session = session;
   return SDC_OK;
 }
@@ -368,8 +365,7 @@ bool sdc_session_launch_time(const sdc_session *session, uint32_t entry,
 void sdc_session_clear_profile(sdc_session *session) {
   for (uint32_t i = 0; i < kUses; ++i)
     if (session->plan.owns(Use(i)))
-      if (LaunchTime *times =
-              session->device->times(session->onDevice, Use(i)))
+      if (LaunchTime *times = session->device->times(session->onDevice, Use(i)))
         memset(times, 0,
                session->plan.entry(Use(i)).launches()->size() * sizeof(*times));
 }

@@ -162,7 +162,8 @@ static sdc_status check(const sdc_session &session, const void *bytes,
                 session.plan.model->root().states()->size(), expected);
   if (size != sizeof(header) + expected)
     return fail(error, SDC_TRUNCATED,
-                "the saved slot has %" PRIu64 " bytes, its header says %" PRIu64,
+                "the saved slot has %" PRIu64
+                " bytes, its header says %" PRIu64,
                 size, sizeof(header) + expected);
   const auto *body = static_cast<const uint8_t *>(bytes) + sizeof(header);
   if (digest(body, expected) != header.bodyHash)

@@ -137,7 +137,8 @@ static void layOut(const SessionPlan &plan, Layout &layout, bool filling,
     operands[i] = layout.take<void *>(operandCount);
     auto *times = layout.take<LaunchTime>(plan.profile ? count : 0);
     uint8_t *arena = layout.takeBytes(entry.arena_size());
-    memory.arena = memory.arena + Size(entry.arena_size()).alignedTo(kAlignment);
+    memory.arena =
+        memory.arena + Size(entry.arena_size()).alignedTo(kAlignment);
     if (filling)
       session->programs[i] = {launches, count, arena,
                               plan.profile ? times : nullptr};
@@ -317,8 +318,8 @@ static void copySlot(DeviceSession *device, uint32_t from, uint32_t to,
   for (uint32_t i = 0; i < states; ++i) {
     const State &state = session.states[i];
     for (uint64_t head = 0; head < state.heads; ++head)
-      memcpy(session.row(state, to, head, 0),
-             session.row(state, from, head, 0), count * state.row);
+      memcpy(session.row(state, to, head, 0), session.row(state, from, head, 0),
+             count * state.row);
   }
 }
 

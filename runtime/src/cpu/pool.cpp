@@ -111,7 +111,8 @@ sdc_status Pool::start(uint32_t count, Worker *places, sdc_error *error) {
   for (uint32_t i = 0; i + 1 < count && problem == 0; ++i) {
     workers[i].pool = this;
     workers[i].thread = i + 1;
-    problem = pthread_create(&workers[i].handle, &attributes, work, &workers[i]);
+    problem =
+        pthread_create(&workers[i].handle, &attributes, work, &workers[i]);
     started += problem == 0;
   }
   pthread_attr_destroy(&attributes);
@@ -120,8 +121,9 @@ sdc_status Pool::start(uint32_t count, Worker *places, sdc_error *error) {
     return SDC_OK;
   uint32_t got = started;
   stop();
-  return fail(error, SDC_NO_THREADS, "only %u of %u threads could be started: %s",
-              got + 1, count, systemError(problem));
+  return fail(error, SDC_NO_THREADS,
+              "only %u of %u threads could be started: %s", got + 1, count,
+              systemError(problem));
 }
 
 void Pool::stop() {
