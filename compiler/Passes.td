@@ -118,6 +118,177 @@ def VerifyPackedPass : Pass<"verify-packed", "::mlir::ModuleOp"> {
 // Lower: ops -> kernels
 //===----------------------------------------------------------------------===//
 
+def FuseGatesPass : Pass<"fuse-gates", "::mlir::func::FuncOp"> {
+  let summary = "Make activations part of the linears that they follow";
+  let description = [{
+    Before: packed linears, ops side by side. After: a `decode.gate` of two
+    linears of the same x, and a `decode.activate` of one, are an `exec.group`
+    with them, if nobody else reads what lies between.
+
+    ```mlir
+    %g = nm.linear %x, %wg : ...
+    %u = nm.linear %x, %wu : ...
+    %y = decode.gate silu %g, %u : tensor<1x1x160xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %y = exec.group -> tensor<1x1x160xf32> {
+      %g = nm.linear %x, %wg : ...
+      %u = nm.linear %x, %wu : ...
+      %0 = decode.gate silu %g, %u : tensor<1x1x160xf32>
+      exec.yield %0 : tensor<1x1x160xf32>
+    }
+    ```
+
+    A pair whose weights differ in rows or tile stays apart: a unit of the
+    kernel is one block of rows of both.
+  }];
+  let dependentDialects = ["::sdc::exec::ExecDialect"];
+}
+
+def FuseProjectionsPass : Pass<"fuse-projections", "::mlir::func::FuncOp"> {
+  let summary = "Make one launch of linears that read the same value";
+  let description = [{
+    Before: as after fuse-gates. After: linears of the same x that are in no
+    group (q, k and v above all) are one group, at the place of the first.
+
+    ```mlir
+    %q = nm.linear %x, %wq : ...
+    %k = nm.linear %x, %wk : ...
+    ```
+
+    becomes
+
+    ```mlir
+    %y:2 = exec.group -> tensor<1x1x64xf32>, tensor<1x1x32xf32> {
+      %q = nm.linear %x, %wq : ...
+      %k = nm.linear %x, %wk : ...
+      exec.yield %q, %k : tensor<1x1x64xf32>, tensor<1x1x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::sdc::exec::ExecDialect"];
+}
+
+def FuseInputsPass : Pass<"fuse-inputs", "::mlir::func::FuncOp"> {
+  let summary = "Move norms and the choice of the last row into linears";
+  let description = [{
+    Before: as after fuse-projections. After: a norm or a `decode.last_row`
+    whose users are all linear launches is part of each of them, since to
+    compute it anew costs less than to wait for it.
+
+    ```mlir
+    %n = decode.rms_norm %x, %w eps 1.0e-05 : ...
+    %y = nm.linear %n, %wq : ...
+    ```
+
+    becomes
+
+    ```mlir
+    %y = exec.group -> tensor<1x1x64xf32> {
+      %n = decode.rms_norm %x, %w eps 1.0e-05 : ...
+      %0 = nm.linear %n, %wq : ...
+      exec.yield %0 : tensor<1x1x64xf32>
+    }
+    ```
+
+    A value that is recorded is not a norm's result any more but that of its
+    mark: so fusion ends there by itself.
+  }];
+  let dependentDialects = ["::sdc::exec::ExecDialect"];
+}
+
+def FuseResidualsPass : Pass<"fuse-residuals", "::mlir::func::FuncOp"> {
+  let summary = "Make an addition part of the linear whose result it adds";
+  let description = [{
+    Before: as after fuse-inputs. After: an `arith.addf` of a launch with one
+    result, which nobody else reads, is the end of that launch.
+
+    ```mlir
+    %o = nm.linear %x, %w : ...
+    %y = arith.addf %residual, %o : tensor<1x1x64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %y = exec.group -> tensor<1x1x64xf32> {
+      %o = nm.linear %x, %w : ...
+      %0 = arith.addf %residual, %o : tensor<1x1x64xf32>
+      exec.yield %0 : tensor<1x1x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::sdc::exec::ExecDialect"];
+}
+
+def FuseRotaryPass : Pass<"fuse-rotary", "::mlir::func::FuncOp"> {
+  let summary = "Make one launch of what happens to q, k, v before attention";
+  let description = [{
+    Before: as after fuse-residuals. After: the two `decode.append` of an
+    attention, with the `decode.rotary` and the head norms in front of them, are
+    one group; so are those of the queries, where they are turned by the same
+    angles.
+
+    ```mlir
+    %q1 = decode.rotary %q, %positions, %f : ...
+    %k1 = decode.rotary %k, %positions, %f : ...
+    %k2 = decode.append %k1, %positions, %slots into @layers.0.keys : ...
+    %v2 = decode.append %v, %positions, %slots into @layers.0.values : ...
+    ```
+
+    becomes a group that gives `%q1`, `%k2` and `%v2`.
+  }];
+  let dependentDialects = ["::sdc::exec::ExecDialect"];
+}
+
+def LowerToKernelsPass : Pass<"lower-to-kernels", "::mlir::ModuleOp"> {
+  let summary = "Functions become entries, ops and groups become launches";
+  let description = [{
+    Before: functions of `decode`, `nm`, `arith` and `exec.group` ops; reshapes
+    of `tensor`; every linear is packed. After: `exec` and nothing else. Each
+    group, and each op in no group, is one launch of the kernel that its
+    KernelSpec names (attention over a long context two); tensors are buffers;
+    arguments, results and recorded values are bound; weights and states that
+    are used become those of the executable, the others go.
+
+    ```mlir
+    func.func @decode(%tokens: tensor<1x1xi64>, ...) -> ...
+        attributes {decode.entry = "decode"} {
+      %table = decode.load @embed : tensor<256x64xbf16>
+      %x = decode.embed %tokens, %table : ...
+      ...
+    ```
+
+    becomes
+
+    ```mlir
+    exec.entry @decode decode batch 1 rows 1 {
+      %0 = exec.buffer 4
+      exec.bind tokens %0 "input_ids" : tensor<1xi32>
+      %1 = exec.weight_ref @embed
+      %2 = exec.buffer 256
+      exec.launch @embed.t1.v256.h64.bf16 units 1 (in %0, in %1, out %2) "embed"
+      ...
+    ```
+
+    What no kernel computes is an error that names every such op.
+  }];
+  let dependentDialects = ["::sdc::exec::ExecDialect"];
+}
+
+def VerifyLoweredPass : Pass<"verify-lowered", "::mlir::ModuleOp"> {
+  let summary = "Checks what must hold before plan";
+  let description = [{
+    Only words of `exec` are left, and no groups; there is an `exec.model`;
+    every kernel's name is a specification that a kernel can be built from, with
+    the scratch that it needs, and every launch has the units and the number of
+    operands that its kernel says.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Plan: buffers -> offsets, launches -> one list
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,14 @@ namespace sdc::decode {
 /// "prefill".
 constexpr llvm::StringLiteral kEntryAttr = "decode.entry";
 
+/// Name of the attribute of an entry's argument or result that holds its name
+/// in the source model, a string.
+constexpr llvm::StringLiteral kNameAttr = "decode.name";
+
+/// Name of the attribute of a module that holds the context that the model
+/// itself was made for, an integer; absent where it is not known.
+constexpr llvm::StringLiteral kModelContextAttr = "decode.model_context";
+
 } // namespace sdc::decode
 
 #endif // SDC_DIALECTS_DECODE_DECODEDIALECT_H

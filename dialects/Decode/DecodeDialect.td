@@ -27,6 +27,10 @@ def Decode_Dialect : Dialect {
     results are unspecified. `%slots[b]` is the sequence of the batch that the
     rows b belong to. A decode entry has S = 1, a prefill entry B = 1.
 
+    Arguments and results may carry `decode.name`, their name in the source
+    model; a module may carry `decode.model_context`, the context that the model
+    was made for. A `func.func` without `decode.entry` is a plain graph.
+
     Activations are f32: casts between float types of the source model are
     dropped, sums are f32, and only weights and caches are narrower.
   }];

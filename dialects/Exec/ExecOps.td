@@ -369,7 +369,7 @@ def Exec_GroupOp : Exec_Op<"group", [SingleBlock, NoRegionArguments,
   let summary = "The ops that one launch will compute";
   let description = [{
     Fusion gathers ops in groups; what is in none becomes a launch of its own.
-    The body sees the values around it. `label` names what is computed.
+    The body sees the values around it.
 
     Constraint:
     - (C1) the results have the types of what the body yields.
@@ -377,18 +377,17 @@ def Exec_GroupOp : Exec_Op<"group", [SingleBlock, NoRegionArguments,
     Example:
 
     ```mlir
-    %y = exec.group "layers.0.o" -> tensor<1x1x576xf32> {
+    %y = exec.group -> tensor<1x1x576xf32> {
       %0 = nm.linear %x, %w : ...
       %1 = arith.addf %0, %residual : tensor<1x1x576xf32>
       exec.yield %1 : tensor<1x1x576xf32>
     }
     ```
   }];
-  let arguments = (ins StrAttr:$label);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $label (`->` type($results)^)? attr-dict-with-keyword $body
+    (`->` type($results)^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }

@@ -291,7 +291,7 @@ exec.entry @e plain batch 1 rows 1 {
 // group (C1)
 func.func @group(%x: tensor<2xf32>) -> tensor<3xf32> {
   // expected-error@+1 {{gives 1 results of other types than the 1 values yielded}}
-  %y = exec.group "g" -> tensor<3xf32> {
+  %y = exec.group -> tensor<3xf32> {
     exec.yield %x : tensor<2xf32>
   }
   return %y : tensor<3xf32>

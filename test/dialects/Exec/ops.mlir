@@ -71,14 +71,14 @@ exec.entry @prefill prefill batch 1 rows 16 all_logits {
 
 // CHECK-LABEL: func.func @groups
 func.func @groups(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // CHECK: exec.group "add" -> tensor<2xf32> {
-  %y = exec.group "add" -> tensor<2xf32> {
+  // CHECK: exec.group -> tensor<2xf32> {
+  %y = exec.group -> tensor<2xf32> {
     %0 = arith.addf %x, %x : tensor<2xf32>
     // CHECK: exec.yield %{{.*}} : tensor<2xf32>
     exec.yield %0 : tensor<2xf32>
   }
-  // CHECK: exec.group "nothing" {
-  exec.group "nothing" {
+  // CHECK: exec.group {
+  exec.group {
   }
   return %y : tensor<2xf32>
 }
