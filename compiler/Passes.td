@@ -55,6 +55,88 @@ def VerifyRecordedPass : Pass<"verify-recorded", "::mlir::ModuleOp"> {
 // Prune: dense linears -> nm.linear with new weights
 //===----------------------------------------------------------------------===//
 
+def PruneWeightsPass : Pass<"prune-weights", "::mlir::ModuleOp"> {
+  let summary = "Give every linear its pattern and its new weights";
+  let description = [{
+    Before: raised and marked; linears are `decode.linear`. After: a linear with
+    a pattern is an `nm.linear`, its `decode.weight` names new values of the
+    compiled type, in the spool or in the work folder; a dense one is as it was.
+    Every linear's weight has an `nm.report`, which for a dense one gives the
+    reason. No `decode.record` is left: the key to the matrix has served.
+
+    The pattern is `pattern`, for the head dense, unless `rules` say otherwise;
+    a rule is `REGEX=N:M` or `REGEX=dense` and searches linear names and node
+    names; the last that matches wins, and one that matches nothing is an
+    error. With `keep-sparsity` nothing is pruned: a linear has the pattern that
+    its weight has already. Matrices come from the calibration file, which must
+    be of this model; only magnitude does without.
+
+    A weight that is shared with an embedding is forked. The weights stream
+    through; those that share an input share the factor of its matrix. The bytes
+    don't depend on `threads`.
+
+    ```mlir
+    decode.weight @layers.0.q : tensor<64x64xf32> from #decode.file<"m", 0, 16384>
+    %m = decode.record %x "layers.0.attn_in" : tensor<1x1x64xf32>
+    %w = decode.load @layers.0.q : tensor<64x64xf32>
+    %y = decode.linear %m, %w : ...
+    ```
+    becomes
+    ```mlir
+    decode.weight @layers.0.q : tensor<64x64xbf16> from #decode.file<"s", 0, 8192>
+        {nm.report = #nm.report<16:32, "sparsegpt", damping 1.000000e-02, ...>}
+    %w = decode.load @layers.0.q : tensor<64x64xbf16>
+    %y = nm.linear %x, %w pattern <16:32> : ...
+    ```
+  }];
+  let options = [
+    Option<"pattern", "pattern", "std::string", [{"dense"}],
+           "Pattern of all linears but the head: dense or N:M, N kept of M">,
+    ListOption<"rules", "rules", "std::string",
+               "Patterns by name, REGEX=N:M or REGEX=dense, later ones win">,
+    Option<"method", "method", "std::string", [{"sparsegpt"}],
+           "sparsegpt, wanda or magnitude">,
+    Option<"damp", "damp", "double", "0.01",
+           "Damping of SparseGPT, relative to the mean diagonal">,
+    Option<"keepSparsity", "keep-sparsity", "bool", "false",
+           "Keep the patterns that weights have, prune nothing">,
+    Option<"calibration", "calibration", "std::string", [{""}],
+           "Calibration file">,
+    Option<"positions", "positions", "std::string", [{"decode"}],
+           "Weights of recorded positions: decode, prompt, all, or three numbers "
+           "for decode, prompt, first">,
+    Option<"allowOtherWeights", "allow-other-weights", "bool", "false",
+           "Take a calibration of other weights of the same architecture">,
+    Option<"dtype", "dtype", "std::string", [{"auto"}],
+           "Type of new weights: auto (16-bit types stay, wider ones become "
+           "bf16), f32, f16 or bf16">,
+    Option<"strict", "strict", "bool", "false",
+           "A linear left dense without a rule, or damping raised, is an error">,
+    Option<"work", "work", "std::string", [{""}],
+           "Folder that keeps pruned weights for the next compile">,
+    Option<"spoolPath", "spool", "std::string", [{""}],
+           "File for new values, when there is no work folder">,
+    Option<"folder", "folder", "std::string", [{""}],
+           "Where relative paths of weights start; empty: beside the .mlir "
+           "file">,
+    Option<"threads", "threads", "unsigned", "1", "Threads">,
+    Option<"maxMemory", "max-memory", "int64_t", "0",
+           "Bytes that pruning may take; 0: what the largest input needs">,
+  ];
+  let dependentDialects = ["::sdc::decode::DecodeDialect",
+                           "::sdc::nm::NMDialect"];
+}
+
+def VerifyPrunedPass : Pass<"verify-pruned", "::mlir::ModuleOp"> {
+  let summary = "Check what holds when a model leaves the prune room";
+  let description = [{
+    No `decode.record` is left; the weight of every linear is a `decode.weight`
+    with a report, whose pattern is the linear's, dense for a `decode.linear`,
+    and then with a reason. Changes nothing; an error for each place where that
+    does not hold.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Pack: weights -> the packed format
 //===----------------------------------------------------------------------===//

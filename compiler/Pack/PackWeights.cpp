@@ -3,12 +3,12 @@
 
 #include "compiler/Pack/PackWeights.h"
 
+#include "compiler/Weights/ModuleSpool.h"
 #include "compiler/Weights/WeightUses.h"
 #include "kernels/Select/Select.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 
@@ -40,7 +40,6 @@ public:
   LogicalResult run(const PackProgress &progress);
 
 private:
-  LogicalResult openSpool();
   LogicalResult makePlans();
   FailureOr<std::optional<PackedLayout>> layoutOf(const WeightUses &uses,
                                                   ElementType type);
@@ -77,28 +76,6 @@ FailureOr<Pattern> patternOf(const WeightUses &uses) {
 }
 
 } // namespace
-
-LogicalResult Packer::openSpool() {
-  if (spool)
-    return success();
-  if (options.spoolPath.empty())
-    return module.emitError("packing needs a place for the packed weights, "
-                            "expected the option spool=FILE");
-  for (auto weight : module.getOps<decode::WeightOp>()) {
-    auto file = dyn_cast<decode::FileAttr>(weight.getSource());
-    if (file &&
-        llvm::sys::fs::equivalent(resolveWeightPath(file.getPath(), folder),
-                                  options.spoolPath))
-      return weight.emitOpError("its bytes are in the file '")
-             << options.spoolPath << "', which spool= would overwrite";
-  }
-  llvm::Expected<std::unique_ptr<Spool>> made =
-      Spool::createNamed(options.spoolPath);
-  if (!made)
-    return module.emitError(toString(made.takeError()));
-  spool = std::move(*made);
-  return success();
-}
 
 FailureOr<std::optional<PackedLayout>> Packer::layoutOf(const WeightUses &uses,
                                                         ElementType type) {
@@ -243,9 +220,12 @@ LogicalResult Packer::makePlans() {
 
 LogicalResult Packer::run(const PackProgress &progress) {
   if (options.dtype != "auto" && !parseElementType(options.dtype))
-    return module.emitError("expected dtype auto, f32, f16 or bf16, got '")
+    return emitError(module.getLoc(),
+                     "expected dtype auto, f32, f16 or bf16, got '")
            << options.dtype << "'";
-  if (failed(openSpool()))
+  if (!spool)
+    spool = createModuleSpool(module, options.spoolPath, folder);
+  if (!spool)
     return failure();
   uses = collectWeightUses(module);
   if (failed(makePlans()))
@@ -253,7 +233,7 @@ LogicalResult Packer::run(const PackProgress &progress) {
   if (llvm::Error error =
           runPackJobs(jobs, *spool, options.threads, progress)) {
     llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &e) {
-      module.emitError(e.message());
+      emitError(module.getLoc(), e.message());
     });
     return failure();
   }

@@ -6,6 +6,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace sdc::nm;
 
@@ -69,8 +71,25 @@ ReportAttr ReportAttr::get(MLIRContext *context, sdc::Pattern pattern,
              APFloat(damping), APFloat(loss), APFloat(relativeLoss), attrs);
 }
 
-// report ::= `<` pattern-body `,` string `,` `damping` float `,` `loss` float
-//            `,` `relative` float (`,` `notes` string (`,` string)*)? `>`
+/// A number; NaN is written `unknown`, since the parser has no word for it.
+static ParseResult parseKnown(AsmParser &parser, double &value) {
+  if (succeeded(parser.parseOptionalKeyword("unknown"))) {
+    value = std::numeric_limits<double>::quiet_NaN();
+    return success();
+  }
+  return parser.parseFloat(value);
+}
+
+static void printKnown(AsmPrinter &printer, const APFloat &value) {
+  if (value.isNaN())
+    printer << "unknown";
+  else
+    printer.printFloat(value);
+}
+
+// number ::= float | `unknown`
+// report ::= `<` pattern-body `,` string `,` `damping` float `,` `loss` number
+//            `,` `relative` number (`,` `notes` string (`,` string)*)? `>`
 Attribute ReportAttr::parse(AsmParser &parser, Type) {
   PatternAttr pattern;
   std::string method;
@@ -80,9 +99,9 @@ Attribute ReportAttr::parse(AsmParser &parser, Type) {
       parser.parseComma() || parser.parseString(&method) ||
       parser.parseComma() || parser.parseKeyword("damping") ||
       parser.parseFloat(damping) || parser.parseComma() ||
-      parser.parseKeyword("loss") || parser.parseFloat(loss) ||
+      parser.parseKeyword("loss") || parseKnown(parser, loss) ||
       parser.parseComma() || parser.parseKeyword("relative") ||
-      parser.parseFloat(relative))
+      parseKnown(parser, relative))
     return {};
   if (succeeded(parser.parseOptionalComma())) {
     auto parseNote = [&]() -> ParseResult {
@@ -108,9 +127,9 @@ void ReportAttr::print(AsmPrinter &printer) const {
   printer << ", damping ";
   printer.printFloat(getDamping());
   printer << ", loss ";
-  printer.printFloat(getLoss());
+  printKnown(printer, getLoss());
   printer << ", relative ";
-  printer.printFloat(getRelativeLoss());
+  printKnown(printer, getRelativeLoss());
   if (!getNotes().empty()) {
     printer << ", notes ";
     llvm::interleaveComma(

@@ -48,7 +48,8 @@ def NM_ReportAttr : AttrDef<NM_Dialect, "Report"> {
     `method` is "sparsegpt", "wanda", "magnitude", "kept" (the weight had its
     zeros already) or "none" (left dense). `damping` is the share of the mean
     diagonal that was added in the end, `loss` is ||(W - W')X||^2 over the
-    recorded positions, `relativeLoss` the same over ||WX||^2. `notes` are
+    recorded positions, `relativeLoss` the same over ||WX||^2; both are NaN,
+    written `unknown`, where nothing was recorded. `notes` are
     sentences for people: why a linear stayed dense, that damping was raised,
     that K was padded.
 

@@ -20,10 +20,10 @@ nm.weight @head : !nm.packed<2x32xf16, dense, rows2>
 nm.weight @small : !nm.packed<1x5xf32, 1:2, rows1>
     from dense<0> : tensor<128xi8>
 
-// CHECK: decode.weight @between {{.*}} {nm.report = #nm.report<1:4, "magnitude", damping 0.000000e+00, loss 0.000000e+00, relative 0.000000e+00>}
+// CHECK: decode.weight @between {{.*}} {nm.report = #nm.report<1:4, "magnitude", damping 0.000000e+00, loss unknown, relative unknown>}
 decode.weight @between : tensor<4x4xf32> from #decode.file<"w", 0, 64>
-    {nm.report = #nm.report<1:4, "magnitude", damping 0.0, loss 0.0,
-                            relative 0.0>}
+    {nm.report = #nm.report<1:4, "magnitude", damping 0.0, loss unknown,
+                            relative unknown>}
 
 // CHECK-LABEL: @linear
 func.func @linear(%x: tensor<1x1x576xf32>, %w: tensor<576x576xbf16>,
