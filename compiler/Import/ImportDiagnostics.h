@@ -18,7 +18,7 @@ namespace sdc {
 /// An error at a node of the model, whose name is `node`.
 class NodeError : public llvm::ErrorInfo<NodeError> {
 public:
-  static char ID;
+  static char ID; // NOLINT(readability-identifier-naming): as LLVM wants it
   NodeError(std::string node, std::string message)
       : node(std::move(node)), text(std::move(message)) {}
   llvm::StringRef getNode() const { return node; }

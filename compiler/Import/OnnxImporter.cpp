@@ -21,8 +21,8 @@ using namespace mlir;
 using namespace sdc;
 
 /// Parses the model; bytes that are not one are reported.
-static FailureOr<onnx::ModelProto> parse(StringRef path, StringRef bytes,
-                                         ImportDiagnostics &diagnostics) {
+static std::optional<onnx::ModelProto> parse(StringRef path, StringRef bytes,
+                                             ImportDiagnostics &diagnostics) {
   bool isText = isOnnxText(path);
   std::string slim;
   if (!isText) {
@@ -31,7 +31,7 @@ static FailureOr<onnx::ModelProto> parse(StringRef path, StringRef bytes,
     if (!result) {
       diagnostics.error("not an ONNX model: " +
                         llvm::toString(result.takeError()));
-      return failure();
+      return std::nullopt;
     }
     slim = std::move(*result);
   }
@@ -39,11 +39,11 @@ static FailureOr<onnx::ModelProto> parse(StringRef path, StringRef bytes,
       parseModel(isText ? bytes : StringRef(slim), isText);
   if (!model) {
     diagnostics.error(model.takeError());
-    return failure();
+    return std::nullopt;
   }
   if (!model->has_graph() || model->opset_import_size() == 0) {
     diagnostics.error("not an ONNX model: it has no graph or no opset");
-    return failure();
+    return std::nullopt;
   }
   return std::move(*model);
 }
@@ -162,9 +162,9 @@ FailureOr<OwningOpRef<ModuleOp>> sdc::importOnnx(StringRef path,
   std::unique_ptr<llvm::MemoryBuffer> buffer = openModel(file, diagnostics);
   if (!buffer)
     return failure();
-  FailureOr<onnx::ModelProto> parsed =
+  std::optional<onnx::ModelProto> parsed =
       parse(file, buffer->getBuffer(), diagnostics);
-  if (failed(parsed))
+  if (!parsed)
     return failure();
   onnx::ModelProto model = std::move(*parsed);
   checkVersions(model, diagnostics);

@@ -10,20 +10,33 @@
 using namespace mlir;
 using namespace sdc;
 
-bool sdc::isSupportedOperator(StringRef op, StringRef domain) {
-#define SDC_OPERATOR(DOMAIN, NAME)                                             \
-  if (op == #NAME && domain == DOMAIN)                                         \
-    return true;
+namespace {
+struct Operator {
+  StringRef domain, name, hint;
+};
+} // namespace
+
+static constexpr Operator supportedOperators[] = {
+#define SDC_OPERATOR(DOMAIN, NAME) {(DOMAIN), #NAME, ""},
 #include "compiler/Import/Operators.def"
-  return false;
+};
+
+static constexpr Operator refusedOperators[] = {
+#define SDC_REFUSED(DOMAIN, NAME, HINT) {(DOMAIN), #NAME, (HINT)},
+#include "compiler/Import/Operators.def"
+};
+
+bool sdc::isSupportedOperator(StringRef op, StringRef domain) {
+  return llvm::any_of(supportedOperators, [&](const Operator &supported) {
+    return supported.name == op && supported.domain == domain;
+  });
 }
 
 /// The hint of an operator that is refused, or nothing.
 static StringRef hintForOperator(StringRef op, StringRef domain) {
-#define SDC_REFUSED(DOMAIN, NAME, HINT)                                        \
-  if (op == #NAME && domain == DOMAIN)                                         \
-    return HINT;
-#include "compiler/Import/Operators.def"
+  for (const Operator &refused : refusedOperators)
+    if (refused.name == op && refused.domain == domain)
+      return refused.hint;
   return "";
 }
 

@@ -68,8 +68,8 @@ static std::string relativeTo(StringRef modelPath, StringRef file) {
   SmallString<256> base(path::parent_path(modelPath)), target(file);
   if (base.empty())
     base = ".";
-  fs::make_absolute(base);
-  fs::make_absolute(target);
+  if (fs::make_absolute(base) || fs::make_absolute(target))
+    return file.str();
   path::remove_dots(base, /*remove_dot_dot=*/true);
   path::remove_dots(target, /*remove_dot_dot=*/true);
   std::filesystem::path relative = std::filesystem::path(target.str().str())
@@ -112,7 +112,8 @@ OnnxWeights::DataFile &OnnxWeights::modelFile() {
     entry = std::make_unique<DataFile>();
     entry->path = modelPath;
     entry->irPath = path::filename(modelPath);
-    fs::file_size(modelPath, entry->size);
+    if (fs::file_size(modelPath, entry->size))
+      entry->size = 0;
   }
   return *entry;
 }
@@ -282,9 +283,11 @@ OnnxWeights::Place OnnxWeights::place(onnx::TensorProto &tensor,
     return placeAbsent(tensor, name, *elements);
   if (length <= kInlineLimit)
     return readInline(tensor, name, *range) ? Place::Graph : Place::Wrong;
-  weights.push_back({name.str(), convertType(tensor, context),
-                     decode::FileAttr::get(&context, range->file->irPath,
-                                           range->offset, range->length)});
+  weights.push_back(
+      {name.str(), convertType(tensor, context),
+       decode::FileAttr::get(&context, range->file->irPath,
+                             static_cast<int64_t>(range->offset),
+                             static_cast<int64_t>(range->length))});
   return Place::Symbol;
 }
 

@@ -158,7 +158,8 @@ Value NodeOp::getInput(unsigned index) {
 }
 
 Attribute NodeOp::getStored(StringRef name) {
-  return getAttrs() ? getAttrs()->get(name) : Attribute();
+  DictionaryAttr attributes = getAttrsAttr();
+  return attributes ? attributes.get(name) : Attribute();
 }
 
 int64_t NodeOp::getInt(StringRef name, int64_t byDefault) {
@@ -199,7 +200,7 @@ LogicalResult ConstantOp::verify() {
   ShapedType type = getValue().getShapedType();
   int64_t bits =
       type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 8;
-  int64_t bytes = type.getNumElements() * llvm::divideCeil(bits, 8);
+  int64_t bytes = type.getNumElements() * ((bits + 7) / 8);
   if (bytes > kMaxBytes) // (C1)
     return emitOpError("expected at most ")
            << kMaxBytes << " bytes, got " << bytes;
