@@ -232,6 +232,10 @@ CodePointSet CodePointSet::word() {
   return set;
 }
 
+CodePointSet CodePointSet::wordInClass() {
+  return word().intersect(classOf(WordOnlyAlone).complement());
+}
+
 CodePointSet CodePointSet::digit() { return categoryOf("Nd"); }
 CodePointSet CodePointSet::rustNumeric() { return classOf(RustNumeric); }
 CodePointSet CodePointSet::rustPunctuation() {
@@ -247,3 +251,5 @@ CodePointSet CodePointSet::rustWord() {
 CodePointSet CodePointSet::normalFormsLeaveAlone() {
   return classOf(NormalFormsLeaveAlone);
 }
+
+CodePointSet CodePointSet::accents() { return classOf(Accents); }

@@ -49,6 +49,8 @@ public:
   /// What \s, \w and \d mean.
   static CodePointSet space();
   static CodePointSet word();
+  /// What \w means inside brackets, where Oniguruma uses another table.
+  static CodePointSet wordInClass();
   static CodePointSet digit();
   /// The predicates of the Rust code: Digits, Punctuation and the words of
   /// Whitespace and of single-word tokens.
@@ -57,6 +59,8 @@ public:
   static CodePointSet rustWord();
   /// What the normal forms of the tokenizers leave as it is.
   static CodePointSet normalFormsLeaveAlone();
+  /// What StripAccents strips.
+  static CodePointSet accents();
 
 private:
   std::vector<Range> sorted;

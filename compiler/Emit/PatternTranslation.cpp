@@ -34,7 +34,7 @@ private:
                               unsigned depth);
   /// The set of a shorthand or property escape, whose backslash is consumed;
   /// nothing when it is another escape.
-  Expected<std::optional<CodePointSet>> setEscape();
+  Expected<std::optional<CodePointSet>> setEscape(bool inClass);
   Expected<uint32_t> characterEscape();
   Error writeSet(const CodePointSet &set, bool negated);
   void literal(uint32_t character);
@@ -110,7 +110,7 @@ Expected<uint32_t> Translator::characterEscape() {
   return takeCharacter(rest);
 }
 
-Expected<std::optional<CodePointSet>> Translator::setEscape() {
+Expected<std::optional<CodePointSet>> Translator::setEscape(bool inClass) {
   char letter = rest.front();
   CodePointSet set;
   switch (letter) {
@@ -124,7 +124,7 @@ Expected<std::optional<CodePointSet>> Translator::setEscape() {
     break;
   case 'w':
   case 'W':
-    set = CodePointSet::word();
+    set = inClass ? CodePointSet::wordInClass() : CodePointSet::word();
     break;
   case 'h':
   case 'H':
@@ -178,7 +178,7 @@ Expected<bool> Translator::classElement(CodePointSet &set, uint32_t &character,
     character = '\b';
     return false;
   }
-  Expected<std::optional<CodePointSet>> escaped = setEscape();
+  Expected<std::optional<CodePointSet>> escaped = setEscape(/*inClass=*/true);
   if (!escaped)
     return escaped.takeError();
   if (*escaped) {
@@ -341,7 +341,7 @@ Error Translator::escape() {
   }
   bool upper = letter == 'P' || letter == 'S' || letter == 'W' ||
                letter == 'D' || letter == 'H';
-  Expected<std::optional<CodePointSet>> set = setEscape();
+  Expected<std::optional<CodePointSet>> set = setEscape(/*inClass=*/false);
   if (!set)
     return set.takeError();
   if (*set)

@@ -109,7 +109,7 @@ static Error lowerNormalizerPart(const json::Object &object, Steps &steps) {
     return Error::success();
   }
   if (type == "StripAccents") {
-    pushReplace(steps, CodePointSet::property("M")->toPattern(), true, "");
+    pushReplace(steps, CodePointSet::accents().toPattern(), true, "");
     return Error::success();
   }
   if (type == "Replace") {

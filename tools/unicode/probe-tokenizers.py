@@ -94,6 +94,11 @@ letters = {c for c in CODES
            or CATEGORIES[category[c]] in ("Nd", "Pc")}
 assert letters < word
 emit("SDC_CLASS", "WordBesidesLettersMarksDigits", word - letters)
+# Oniguruma has one more table, for \w that stands alone.
+assert matches(r"\W+") == set(CODES) - word
+assert matches(r"[^\w]+") == set(CODES) - matches(r"[\w]+")
+assert matches(r"[\w]+") < word
+emit("SDC_CLASS", "WordOnlyAlone", word - matches(r"[\w]+"))
 single = lambda c: len(pre_tokenizers.Digits(True).pre_tokenize_str("a" + c))
 emit("SDC_CLASS", "RustNumeric", {ord(c) for c in ALL if single(c) == 2})
 emit("SDC_CLASS", "RustPunctuation",
@@ -128,6 +133,9 @@ for code in CODES:
         if len(parts) == 2 and "<" not in parts[0]:
             opaque.add(int(parts[1], 16))
 emit("SDC_CLASS", "NormalFormsLeaveAlone", opaque)
+strip = normalizers.StripAccents()
+emit("SDC_CLASS", "Accents",
+     {code for code in CODES if not strip.normalize_str(chr(code))})
 
 for script in SCRIPTS:
     emit("SDC_CLASS", script, matches(r"\p{%s}+" % script))
