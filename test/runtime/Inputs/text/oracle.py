@@ -253,6 +253,7 @@ def main():
     os.makedirs(work, exist_ok=True)
     if what in ("tokenizers", "all"):
         sys.path.insert(0, data)
+        sys.dont_write_bytecode = True
         import train
         for name, lines in (("smollm2", 10000), ("sentencepiece", 10000),
                             ("llama3", 2000), ("qwen2", 2000), ("gpt4o", 1000),
