@@ -1,0 +1,351 @@
+// Writing the original graph with pruned weights.
+
+#include "compiler/Emit/PrunedOnnx.h"
+
+#include "compiler/Emit/OnnxTensors.h"
+#include "compiler/Weights/WeightReader.h"
+#include "dialects/NM/NMDialect.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+using namespace mlir;
+using namespace sdc;
+
+std::vector<WeightOrigin> sdc::captureOrigins(ModuleOp module) {
+  std::vector<WeightOrigin> origins;
+  for (auto weight : module.getOps<decode::WeightOp>())
+    origins.push_back({weight.getSymName().str(), weight.getSource(),
+                       weight.getViewAttr(), weight.getTensorType()});
+  return origins;
+}
+
+namespace {
+
+llvm::Error onnxError(const llvm::Twine &what) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
+}
+
+/// Elements of at most this many bytes stay inside the model file.
+constexpr int64_t kInlineBytes = 1024;
+/// As pages and as onnxruntime like it.
+constexpr int64_t kAlignment = 4096;
+
+/// New values for a part of a tensor.
+struct Patch {
+  const WeightOrigin *origin;
+  decode::WeightOp weight;
+};
+
+/// The element types of ONNX that weights have, with their widths.
+std::optional<int64_t> widthOf(int type) {
+  switch (type) {
+  case onnx::TensorProto::FLOAT:
+    return 4;
+  case onnx::TensorProto::FLOAT16:
+  case onnx::TensorProto::BFLOAT16:
+    return 2;
+  case onnx::TensorProto::DOUBLE:
+    return 8;
+  default:
+    return std::nullopt;
+  }
+}
+
+void store(int type, const float *values, int64_t count, uint8_t *out) {
+  if (type == onnx::TensorProto::DOUBLE) {
+    for (int64_t i = 0; i < count; ++i) {
+      double wide = values[i];
+      std::memcpy(out + 8 * i, &wide, 8);
+    }
+    return;
+  }
+  storeValues(type == onnx::TensorProto::FLOAT     ? ElementType::F32
+              : type == onnx::TensorProto::FLOAT16 ? ElementType::F16
+                                                   : ElementType::BF16,
+              values, count, out);
+}
+
+/// The rows of the stored matrix that an origin reads.
+std::pair<int64_t, int64_t> rowsOf(const WeightOrigin &origin) {
+  int64_t first = origin.view ? origin.view.getFirst() : 0;
+  int64_t rows = origin.type.getRank() ? origin.type.getDimSize(0) : 1;
+  return {first, first + rows};
+}
+
+bool overlap(const WeightOrigin &a, const WeightOrigin &b) {
+  auto [a0, a1] = rowsOf(a);
+  auto [b0, b1] = rowsOf(b);
+  return a0 < b1 && b0 < a1;
+}
+
+class Writer {
+public:
+  Writer(OnnxTensors tensors, ArrayRef<WeightOrigin> origins, ModuleOp pruned,
+         StringRef folder)
+      : tensors(std::move(tensors)), origins(origins), pruned(pruned),
+        folder(folder), patches(this->tensors.ranges.size()) {}
+
+  llvm::Error assign();
+  llvm::Error write(StringRef output);
+
+private:
+  /// Where the patched bytes of a tensor go.
+  using Put = llvm::function_ref<llvm::Error(int64_t, ArrayRef<uint8_t>)>;
+
+  llvm::Expected<size_t> find(const WeightOrigin &origin);
+  llvm::Error checkShared(const WeightOrigin &origin);
+  llvm::Error patch(const OnnxTensorRange &range, const Patch &patch, Put put);
+  llvm::Error writeTensor(size_t index, llvm::raw_pwrite_stream &data,
+                          StringRef location);
+
+  OnnxTensors tensors;
+  ArrayRef<WeightOrigin> origins;
+  ModuleOp pruned;
+  std::string folder;
+  std::vector<std::vector<Patch>> patches;
+};
+
+} // namespace
+
+/// The tensor that a weight was read from: by its place in the file, or, where
+/// the weight was small enough to be a constant, by its bytes.
+llvm::Expected<size_t> Writer::find(const WeightOrigin &origin) {
+  SmallVector<size_t> found;
+  if (auto file = dyn_cast<decode::FileAttr>(origin.source)) {
+    std::string path = resolveWeightPath(file.getPath(), folder);
+    for (auto [i, range] : llvm::enumerate(tensors.ranges))
+      if (range.offset == file.getOffset() &&
+          range.length == file.getLength() &&
+          llvm::sys::fs::equivalent(range.file, path))
+        found.push_back(i);
+  } else if (auto dense = dyn_cast<DenseIntOrFPElementsAttr>(origin.source)) {
+    std::string bytes;
+    ArrayRef<char> raw = dense.getRawData();
+    for (int64_t i = 0; i < (dense.isSplat() ? dense.getNumElements() : 1); ++i)
+      bytes.append(raw.begin(), raw.end());
+    for (auto [i, range] : llvm::enumerate(tensors.ranges)) {
+      if (range.length != static_cast<int64_t>(bytes.size()))
+        continue;
+      llvm::Expected<MappedRange> mapped =
+          MappedRange::open(range.file, range.offset, range.length);
+      if (!mapped)
+        return mapped.takeError();
+      if (std::memcmp(mapped->bytes().data(), bytes.data(), bytes.size()) == 0)
+        found.push_back(i);
+    }
+  }
+  if (found.size() == 1)
+    return found.front();
+  return onnxError(origin.name +
+                   (found.empty()
+                        ? ": the graph has no tensor of its own for the weight"
+                        : ": several tensors of the graph have these bytes"));
+}
+
+/// Fails if the pruned module still reads what `origin` was before.
+llvm::Error Writer::checkShared(const WeightOrigin &origin) {
+  for (auto weight : pruned.getOps<decode::WeightOp>()) {
+    if (weight.getSource() != origin.source ||
+        weight.getSymName() == origin.name)
+      continue;
+    WeightOrigin other{weight.getSymName().str(), weight.getSource(),
+                       weight.getViewAttr(), weight.getTensorType()};
+    if (overlap(origin, other))
+      return onnxError(origin.name + ": its tensor is that of " + other.name +
+                       " too, which was not pruned; leave it dense to write "
+                       "this model as ONNX");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Writer::assign() {
+  SymbolTable symbols(pruned);
+  llvm::Error error = llvm::Error::success();
+  for (const WeightOrigin &origin : origins) {
+    auto weight = symbols.lookup<decode::WeightOp>(origin.name);
+    // Linears that were left as they are keep their source.
+    if (!weight || weight.getSource() == origin.source)
+      continue;
+    llvm::Error shared = checkShared(origin);
+    if (shared) {
+      error = llvm::joinErrors(std::move(error), std::move(shared));
+      continue;
+    }
+    llvm::Expected<size_t> index = find(origin);
+    if (index)
+      patches[*index].push_back({&origin, weight});
+    else
+      error = llvm::joinErrors(std::move(error), index.takeError());
+  }
+  return error;
+}
+
+llvm::Error Writer::patch(const OnnxTensorRange &range, const Patch &patch,
+                          Put put) {
+  const std::string &name = patch.origin->name;
+  int type = range.tensor->data_type();
+  std::optional<int64_t> width = widthOf(type);
+  if (!width)
+    return onnxError(name + ": its tensor is of a type that can't take floats");
+  llvm::Expected<WeightReader> reader =
+      WeightReader::open(patch.weight, folder);
+  if (!reader)
+    return onnxError(name + ": " + toString(reader.takeError()));
+  int64_t rows = reader->rows(), columns = reader->columns();
+  decode::ViewAttr view = patch.origin->view;
+  int64_t first = view ? view.getFirst() : 0;
+  bool transposed = view && view.getTransposed();
+  int64_t storedColumns = view ? view.getStored().getShape().back() : columns;
+
+  int64_t step = std::max<int64_t>(1, (int64_t(1) << 22) / columns);
+  std::vector<float> block, turned;
+  std::vector<uint8_t> bytes;
+  for (int64_t r = 0; r < rows; r += step) {
+    int64_t count = std::min(step, rows - r);
+    block.resize(static_cast<size_t>(count * columns));
+    reader->readRows(r, count, block.data(), columns);
+    bytes.resize(static_cast<size_t>(count * columns * *width));
+    if (!transposed) {
+      store(type, block.data(), count * columns, bytes.data());
+      if (llvm::Error error = put((first + r) * columns * *width, bytes))
+        return error;
+      continue;
+    }
+    turned.resize(block.size());
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t k = 0; k < columns; ++k)
+        turned[static_cast<size_t>(k * count + i)] =
+            block[static_cast<size_t>(i * columns + k)];
+    store(type, turned.data(), count * columns, bytes.data());
+    for (int64_t k = 0; k < columns; ++k)
+      if (llvm::Error error =
+              put((k * storedColumns + first + r) * *width,
+                  ArrayRef(bytes).slice(static_cast<size_t>(k * count * *width),
+                                        static_cast<size_t>(count * *width))))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Writer::writeTensor(size_t index, llvm::raw_pwrite_stream &data,
+                                StringRef location) {
+  const OnnxTensorRange &range = tensors.ranges[index];
+  llvm::Expected<MappedRange> mapped =
+      MappedRange::open(range.file, range.offset, range.length);
+  if (!mapped)
+    return mapped.takeError();
+  onnx::TensorProto &tensor = *range.tensor;
+  tensor.clear_external_data();
+  ArrayRef<uint8_t> bytes = mapped->bytes();
+
+  if (!range.initializer || range.length <= kInlineBytes) {
+    tensor.clear_data_location();
+    std::string &raw = *tensor.mutable_raw_data();
+    raw.assign(bytes.begin(), bytes.end());
+    for (const Patch &one : patches[index])
+      if (llvm::Error error =
+              patch(range, one, [&](int64_t at, ArrayRef<uint8_t> some) {
+                std::memcpy(raw.data() + at, some.data(), some.size());
+                return llvm::Error::success();
+              }))
+        return error;
+    return llvm::Error::success();
+  }
+
+  uint64_t end = data.tell();
+  data.write_zeros(
+      static_cast<unsigned>((kAlignment - end % kAlignment) % kAlignment));
+  uint64_t offset = data.tell();
+  constexpr size_t kPiece = size_t(1) << 24;
+  for (size_t first = 0; first < bytes.size(); first += kPiece) {
+    ArrayRef<uint8_t> piece =
+        bytes.slice(first, std::min(kPiece, bytes.size() - first));
+    data.write(reinterpret_cast<const char *>(piece.data()), piece.size());
+    mapped->drop(static_cast<int64_t>(first),
+                 static_cast<int64_t>(first + piece.size()));
+  }
+  for (const Patch &one : patches[index])
+    if (llvm::Error error =
+            patch(range, one, [&](int64_t at, ArrayRef<uint8_t> some) {
+              data.pwrite(reinterpret_cast<const char *>(some.data()),
+                          some.size(), offset + static_cast<uint64_t>(at));
+              return llvm::Error::success();
+            }))
+      return error;
+
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto entry = [&](const char *key, const std::string &value) {
+    onnx::StringStringEntryProto *made = tensor.add_external_data();
+    made->set_key(key);
+    made->set_value(value);
+  };
+  entry("location", location.str());
+  entry("offset", std::to_string(offset));
+  entry("length", std::to_string(range.length));
+  return llvm::Error::success();
+}
+
+llvm::Error Writer::write(StringRef output) {
+  std::string dataPath = (output + ".data").str();
+  llvm::Expected<llvm::sys::fs::TempFile> dataFile =
+      llvm::sys::fs::TempFile::create(dataPath + ".%%%%%%.tmp", 0666);
+  if (!dataFile)
+    return dataFile.takeError();
+  llvm::Expected<llvm::sys::fs::TempFile> modelFile =
+      llvm::sys::fs::TempFile::create(output + ".%%%%%%.tmp", 0666);
+  if (!modelFile)
+    return llvm::joinErrors(modelFile.takeError(), dataFile->discard());
+  auto fail = [&](llvm::Error error) {
+    return llvm::joinErrors(
+        std::move(error),
+        llvm::joinErrors(modelFile->discard(), dataFile->discard()));
+  };
+
+  llvm::raw_fd_ostream data(dataFile->FD, /*shouldClose=*/false);
+  StringRef location = llvm::sys::path::filename(dataPath);
+  for (size_t i = 0; i < tensors.ranges.size(); ++i)
+    if (llvm::Error error = writeTensor(i, data, location)) {
+      data.clear_error();
+      return fail(std::move(error));
+    }
+  data.flush();
+  llvm::raw_fd_ostream model(modelFile->FD, /*shouldClose=*/false);
+  std::string text;
+  bool serialized = tensors.model->SerializeToString(&text);
+  model << text;
+  model.flush();
+  for (llvm::raw_fd_ostream *stream : {&data, &model})
+    if (std::error_code error = stream->error()) {
+      data.clear_error();
+      model.clear_error();
+      return fail(onnxError(output + ": " + error.message()));
+    }
+  if (!serialized)
+    return fail(onnxError(output + ": the model can't be serialized"));
+  // The data first: whoever sees the model finds it.
+  if (llvm::Error error = dataFile->keep(dataPath))
+    return llvm::joinErrors(std::move(error), modelFile->discard());
+  return modelFile->keep(output);
+}
+
+llvm::Error sdc::writePrunedOnnx(StringRef model,
+                                 ArrayRef<WeightOrigin> origins,
+                                 ModuleOp pruned, StringRef folder,
+                                 StringRef output) {
+  llvm::Expected<OnnxTensors> tensors = OnnxTensors::read(model);
+  if (!tensors)
+    return tensors.takeError();
+  Writer writer(std::move(*tensors), origins, pruned, folder);
+  if (llvm::Error error = writer.assign())
+    return error;
+  return writer.write(output);
+}
