@@ -56,6 +56,8 @@ AlignedBytes ToyFile::writeWithFileSize(uint64_t claimed) const {
   AlignedBytes bytes(std::max<uint64_t>(fileSize, 64 + packed.size()));
   for (size_t i = 0; i < segments.size() && i < root.segments.size(); ++i) {
     uint64_t offset = root.segments[i]->offset;
+    if (segments[i].empty())
+      continue;
     if (offset >= 64 + packed.size() && offset < bytes.size() &&
         segments[i].size() <= bytes.size() - offset)
       memcpy(bytes.data() + offset, segments[i].data(), segments[i].size());
