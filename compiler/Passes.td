@@ -449,4 +449,47 @@ def NMEvaluatePass : Pass<"nm-evaluate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def ConvertNMToSparseTensorPass
+    : Pass<"convert-nm-to-sparse-tensor", "::mlir::ModuleOp"> {
+  let summary = "Say packed weights as structured tensors of sparse_tensor";
+  let description = [{
+    Where both dialects can say the same (an N:M pattern, K a multiple of M),
+    `!nm.packed` becomes a tensor with a `structured[N, M]` level, `nm.pack` and
+    `nm.unpack` become `sparse_tensor.convert`, and `nm.linear` a
+    `linalg.generic` with that operand. Other packed types stay. The tile is
+    lost; a mask of its own is an error, as are ops that have no such form
+    (`nm.mask`, loads of `nm.weight`).
+
+    ```mlir
+    %p = nm.pack %w : tensor<8x32xf32> -> !nm.packed<8x32xf32, 2:4, rows8>
+    ```
+    becomes, with #E = (r, k) -> (r : dense, k floordiv 4 : dense,
+    k mod 4 : structured[2, 4]),
+    ```mlir
+    %p = sparse_tensor.convert %w : tensor<8x32xf32> to tensor<8x32xf32, #E>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::sparse_tensor::SparseTensorDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
+def ConvertSparseTensorToNMPass
+    : Pass<"convert-sparse-tensor-to-nm", "::mlir::ModuleOp"> {
+  let summary = "Say structured tensors of sparse_tensor as packed weights";
+  let description = [{
+    The way back: tensors whose encoding is (dense, dense over groups of M,
+    structured[N, M]) become `!nm.packed`, conversions from and to dense tensors
+    `nm.pack` and `nm.unpack`, products with them that start from 0 or from a
+    broadcast bias `nm.linear`. Tensors of other encodings stay; an op on a
+    structured tensor that has no form in nm is an error.
+  }];
+  let options = [
+    Option<"tile", "tile", "std::string", [{""}],
+           "Tile of the packed types; empty: what kernels/Select chooses">,
+  ];
+  let dependentDialects = ["::sdc::nm::NMDialect"];
+}
+
 #endif // SDC_COMPILER_PASSES_TD

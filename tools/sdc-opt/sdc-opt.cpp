@@ -9,16 +9,18 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
-                  sdc::decode::DecodeDialect, sdc::exec::ExecDialect,
-                  sdc::nm::NMDialect, sdc::onnxir::OnnxDialect>();
+  registry.insert<
+      mlir::arith::ArithDialect, mlir::func::FuncDialect,
+      mlir::linalg::LinalgDialect, mlir::sparse_tensor::SparseTensorDialect,
+      mlir::tensor::TensorDialect, sdc::decode::DecodeDialect,
+      sdc::exec::ExecDialect, sdc::nm::NMDialect, sdc::onnxir::OnnxDialect>();
   mlir::registerTransformsPasses();
   sdc::registerSdcPasses();
   return mlir::asMainReturnCode(
