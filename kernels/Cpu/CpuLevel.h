@@ -27,8 +27,10 @@ CpuTarget cpuTarget(CpuLevel level);
 
 /// Choices that only the generated code sees.
 struct CpuTuning {
-  /// Bytes between the weights being read and those being asked for.
-  int64_t prefetchBytes;
+  /// Bytes between the weights being read and those being asked for, into the
+  /// second cache and, nearer, from there into the first one. The second cache
+  /// can wait for more lines at once than the first, which then always hits.
+  int64_t farBytes, nearBytes;
   /// Rows of a block whose sums are kept in registers at once, one row of x.
   int64_t vectorRows;
   /// Rows of weights and of x whose sums are kept in registers at once.

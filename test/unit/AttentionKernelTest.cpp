@@ -2,7 +2,7 @@
 // windows, softcaps, splits; what a cache holds beyond a position is never
 // read into a result.
 
-#include "KernelRunner.h"
+#include "test/unit/KernelRunner.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Mapping and calling of generated kernels.
 
-#include "KernelRunner.h"
+#include "test/unit/KernelRunner.h"
 
 #include "compiler/Emit/KernelImage.h"
 

@@ -3,7 +3,7 @@
 // the bits do not depend on how units are cut into ranges, nor a row's result
 // on the other rows.
 
-#include "KernelRunner.h"
+#include "test/unit/KernelRunner.h"
 #include "kernels/Reference/Reference.h"
 
 #include <algorithm>

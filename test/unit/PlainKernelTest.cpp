@@ -1,7 +1,7 @@
 // Generated kernels without a product: embedding, norms, elementary functions,
 // rotary embedding and append, last row.
 
-#include "KernelRunner.h"
+#include "test/unit/KernelRunner.h"
 
 #include <algorithm>
 #include <cmath>

@@ -279,9 +279,10 @@ void KernelBuilder::store(Value value, Value address, unsigned alignment) {
   LLVM::StoreOp::create(b, loc, value, address, alignment);
 }
 
-void KernelBuilder::prefetch(Value address, int64_t bytes) {
-  // Read, keep in all levels, data cache.
-  LLVM::Prefetch::create(b, loc, at(address, bytes), 0, 3, 1);
+void KernelBuilder::prefetch(Value address, int64_t bytes, Cache cache) {
+  // For reading, with locality 3 (prefetcht0) or 2 (prefetcht1), of data.
+  LLVM::Prefetch::create(b, loc, at(address, bytes), 0,
+                         cache == Cache::First ? 3 : 2, 1);
 }
 
 Value KernelBuilder::loadExact(Type type, Value address, int64_t count,

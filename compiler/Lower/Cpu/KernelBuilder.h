@@ -131,8 +131,10 @@ public:
   Value at(Value base, int64_t bytes);
   Value load(mlir::Type type, Value address, unsigned alignment = 1);
   void store(Value value, Value address, unsigned alignment = 1);
-  /// Asks for the cache line `bytes` behind `address`; never faults.
-  void prefetch(Value address, int64_t bytes);
+  /// Asks for the line `bytes` behind `address`, into the first or the second
+  /// cache; never faults.
+  enum class Cache { First, Second };
+  void prefetch(Value address, int64_t bytes, Cache cache);
 
   /// `count` values of `type` as integers or floats of that type, from exactly
   /// their bytes, zeros above up to `lanes` lanes.

@@ -27,6 +27,7 @@ public:
   void build() {
     // An empty range does nothing, not even the preparation of x.
     k.when(k.less(args.begin, args.end), [&] {
+      prefetchStart();
       prepareRows();
       if (s.pair) {
         forBlocks(0, 0, [&](Value block) { unit({0, 1}, block); });
@@ -137,6 +138,19 @@ private:
               k.add(n[0], k.zeroExtend(active, k.i64()))};
         });
     rows.count = count[0];
+  }
+
+  /// The first weights are on their way while x is prepared.
+  void prefetchStart() {
+    int64_t first = 0;
+    for (size_t part = 0; part < s.parts.size(); ++part) {
+      PackedLayout layout = s.layout(part);
+      Value block = k.sub(args.begin, k.i64(first));
+      k.when(k.lessUnsigned(block, k.i64(layout.numBlocks())),
+             [&] { buildPrefetchStart(k, layout, weights[part], block); });
+      if (!s.pair)
+        first += layout.numBlocks();
+    }
   }
 
   //===--------------------------------------------------------------------===//

@@ -42,6 +42,11 @@ void buildBatchBlock(KernelBuilder &k, const PackedLayout &layout,
 void buildPrefetchWord(KernelBuilder &k, const PackedLayout &layout,
                        mlir::Value address);
 
+/// Asks for the first bytes of a block, those that come before the distance at
+/// which buildPrefetchWord looks ahead.
+void buildPrefetchStart(KernelBuilder &k, const PackedLayout &layout,
+                        mlir::Value weight, mlir::Value block);
+
 } // namespace sdc
 
 #endif // SDC_COMPILER_LOWER_CPU_LINEAR_H

@@ -9,9 +9,23 @@ using namespace sdc;
 
 void sdc::buildPrefetchWord(KernelBuilder &k, const PackedLayout &layout,
                             Value address) {
-  int64_t ahead = cpuTuning(k.level).prefetchBytes;
-  for (int64_t line = 0; line < layout.wordBytes(); line += 64)
-    k.prefetch(address, ahead + line);
+  using Cache = KernelBuilder::Cache;
+  const CpuTuning &tuning = cpuTuning(k.level);
+  for (int64_t line = 0; line < layout.wordBytes(); line += 64) {
+    k.prefetch(address, tuning.farBytes + line, Cache::Second);
+    k.prefetch(address, tuning.nearBytes + line, Cache::First);
+  }
+}
+
+void sdc::buildPrefetchStart(KernelBuilder &k, const PackedLayout &layout,
+                             Value weight, Value block) {
+  Value base = k.at(weight, k.mul(block, k.i64(layout.blockBytes())));
+  constexpr int64_t step = 512;
+  k.loop(k.i64(0), k.i64(cpuTuning(k.level).farBytes), step, [&](Value bytes) {
+    Value at = k.at(base, bytes);
+    for (int64_t line = 0; line < step; line += 64)
+      k.prefetch(at, line, KernelBuilder::Cache::Second);
+  });
 }
 
 Value sdc::buildVectorBlock(KernelBuilder &k, const PackedLayout &layout,
