@@ -371,6 +371,39 @@ def VerifyLoweredPass : Pass<"verify-lowered", "::mlir::ModuleOp"> {
   }];
 }
 
+def BuildCpuKernelsPass : Pass<"build-cpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "Kernels become functions that compute them on a CPU level";
+  let description = [{
+    Before: the names of kernels in `exec.kernel`. After: the functions of those
+    names, with the calling convention of kernels/Spec, in func, scf, arith,
+    vector and llvm, and nothing else. Emit does the same on its own way to
+    machine code; this pass is there to look at kernels and to change them.
+
+    ```mlir
+    exec.kernel @norm.t1.k64.rms_f32_1em05 scratch 0
+    ```
+
+    becomes, among others for the avx2 level,
+
+    ```mlir
+    func.func @norm.t1.k64.rms_f32_1em05(%operands: !llvm.ptr, %begin: i64,
+                                         %end: i64, %scratch: !llvm.ptr) {
+      ...
+      scf.for %row = %begin to %end step %c1 : i64 {
+    ```
+
+    A name that is no specification is an error.
+  }];
+  let options = [
+    Option<"level", "level", "std::string", "\"avx512vbmi2\"",
+           "avx2 or avx512vbmi2">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Plan: buffers -> offsets, launches -> one list
 //===----------------------------------------------------------------------===//
