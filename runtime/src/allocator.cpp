@@ -10,17 +10,11 @@
 
 using namespace sdc::rt;
 
-static constexpr uint64_t kHugePage = uint64_t{2} << 20;
-
 static void *mapPages(void *, size_t bytes, size_t) {
   void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return nullptr;
-  // Large blocks are walked from end to end in every step: fewer, larger pages
-  // cost less. It is a wish, so a refusal does not matter.
-  if (bytes >= 4 * kHugePage)
-    madvise(memory, bytes, MADV_HUGEPAGE);
   return memory;
 }
 

@@ -79,7 +79,7 @@ static Size leastBytes(const fb::Weight &weight, uint64_t plainBytes) {
   if (weight.shape() && weight.shape()->size() > 0)
     columns = weight.shape()->Get(weight.shape()->size() - 1);
   uint64_t rows = plainBytes / size / columns;
-  uint64_t values = 32 / weight.pattern_m() * weight.pattern_n();
+  uint64_t values = uint64_t{32} / weight.pattern_m() * weight.pattern_n();
   return Size(rows) * Size(columns / 32 + (columns % 32 != 0)) *
          Size(sizeof(uint32_t) + values * size);
 }

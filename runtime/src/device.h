@@ -97,7 +97,7 @@ struct Device {
 };
 
 /// The processor this runs on.
-extern const Device kCpuDevice;
+const Device &cpuDevice();
 
 } // namespace sdc::rt
 

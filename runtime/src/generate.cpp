@@ -21,6 +21,17 @@ static bool isStopToken(const sdc_generate_options &options, int32_t token) {
   return false;
 }
 
+/// Whether the host has left it out.
+static bool isZero(const sdc_sampling &s) {
+  bool zero = s.struct_size == 0 && s.temperature == 0 && s.top_k == 0 &&
+              s.top_p == 0 && s.min_p == 0 && s.repeat_penalty == 0 &&
+              s.repeat_window == 0 && s.seed == 0 && s.prompt == 0 &&
+              s.pass == 0;
+  for (uint32_t word : s.reserved)
+    zero &= word == 0;
+  return zero;
+}
+
 /// Samples and decodes until there is a reason to stop. The other slots sit
 /// the decodes out.
 static sdc_status writeTokens(sdc_session &session, uint32_t slot,
@@ -58,9 +69,16 @@ sdc_status sdc_generate(sdc_session *session, uint32_t slot,
                         const int32_t *prompt, size_t count,
                         const sdc_generate_options *given,
                         sdc_generate_result *out_result, sdc_error *out_error) {
-  sdc_generate_options options = readStruct(given);
+  sdc_generate_options options;
+  SDC_TRY(readStruct(given, "sdc_generate_options", options, out_error));
+  SDC_TRY(checkStruct(out_result, "sdc_generate_result", out_error));
   SDC_TRY(checkSlot(*session, slot, out_error));
-  SDC_TRY(checkSampling(options.sampling, out_error));
+  // Left out as a whole, it is greedy.
+  if (!isZero(options.sampling)) {
+    sdc_sampling sampling;
+    SDC_TRY(readStruct(&options.sampling, "sdc_sampling", sampling, out_error));
+    SDC_TRY(checkSampling(sampling, out_error));
+  }
   sdc_generate_result result = {};
   result.stop_token = SDC_NO_TOKEN;
   if (count == 0 && !session->slots[slot].hasLogits)

@@ -16,8 +16,8 @@ using namespace sdc::rt;
 
 sdc_model::~sdc_model() {
   if (kernels)
-    allocator.release(kernels, root().kernels()->size() * sizeof(*kernels),
-                      kAlignment);
+    allocator.release(static_cast<void *>(kernels),
+                      root().kernels()->size() * sizeof(*kernels), kAlignment);
 }
 
 void sdc_model::report(sdc_log_level severity, const char *format, ...) const {
@@ -163,7 +163,8 @@ static sdc_status finishOpen(sdc_model &model, const void *bytes, uint64_t size,
 static sdc_status openModel(const char *path, const void *bytes, uint64_t size,
                             const sdc_open_options *given,
                             sdc_model **out_model, sdc_error *error) {
-  sdc_open_options options = readStruct(given);
+  sdc_open_options options;
+  SDC_TRY(readStruct(given, "sdc_open_options", options, error));
   constexpr uint32_t known = SDC_OPEN_VERIFY_WEIGHTS | SDC_OPEN_WITHOUT_CODE;
   if (options.flags & ~known)
     return fail(error, SDC_BAD_ARGUMENT, "unknown flags 0x%x",

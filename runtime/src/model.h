@@ -6,6 +6,7 @@
 #include "runtime/src/cpu/code.h"
 #include "runtime/src/executable.h"
 #include "runtime/src/file_map.h"
+#include "runtime/src/status.h"
 
 #include <atomic>
 
@@ -48,14 +49,27 @@ template <typename T> void fillStruct(T *out, T value) {
                                                  : sizeof(T));
 }
 
-/// What the caller has given of an options struct; the rest is zero.
-template <typename T> T readStruct(const T *given) {
-  T value = {};
-  if (given)
-    __builtin_memcpy(&value, given,
-                     given->struct_size < sizeof(T) ? given->struct_size
-                                                    : sizeof(T));
-  return value;
+/// Fails for an `out` that fillStruct would leave as it is.
+template <typename T>
+sdc_status checkStruct(const T *out, const char *name, sdc_error *error) {
+  if (out && out->struct_size < sizeof(out->struct_size))
+    return fail(error, SDC_BAD_ARGUMENT, "struct_size of %s is not set", name);
+  return SDC_OK;
+}
+
+/// What the caller has given of a struct; the rest is zero. A size that was
+/// forgotten is an error, or all that follows it would be ignored in silence.
+template <typename T>
+sdc_status readStruct(const T *given, const char *name, T &value,
+                      sdc_error *error) {
+  value = {};
+  if (!given)
+    return SDC_OK;
+  SDC_TRY(checkStruct(given, name, error));
+  __builtin_memcpy(&value, given,
+                   given->struct_size < sizeof(T) ? given->struct_size
+                                                  : sizeof(T));
+  return SDC_OK;
 }
 
 /// Never null.

@@ -13,6 +13,11 @@ using namespace sdc::rt;
 
 sdc_status sdc::rt::checkSampling(const sdc_sampling &sampling,
                                   sdc_error *error) {
+  for (uint32_t word : sampling.reserved)
+    if (word != 0)
+      return fail(error, SDC_BAD_ARGUMENT,
+                  "sdc_sampling.reserved is set, this runtime knows no use for "
+                  "it");
   // Written so that NaN fails.
   if (!(sampling.temperature >= 0) || std::isinf(sampling.temperature))
     return fail(error, SDC_BAD_ARGUMENT,

@@ -179,11 +179,14 @@ static sdc_status measure(const SessionPlan &plan, const Device &device,
 sdc_status sdc_session_memory(const sdc_model *model,
                               const sdc_session_options *options,
                               sdc_memory *out_memory, sdc_error *out_error) {
+  SDC_TRY(checkStruct(out_memory, "sdc_memory", out_error));
+  sdc_session_options chosen;
+  SDC_TRY(readStruct(options, "sdc_session_options", chosen, out_error));
   SessionPlan plan;
-  SDC_TRY(makePlan(model, readStruct(options), plan, out_error));
+  SDC_TRY(makePlan(model, chosen, plan, out_error));
   DeviceMemory onDevice;
   uint64_t block = 0, states = 0;
-  SDC_TRY(measure(plan, kCpuDevice, onDevice, block, states, out_error));
+  SDC_TRY(measure(plan, cpuDevice(), onDevice, block, states, out_error));
   sdc_memory memory = {};
   memory.states = states;
   memory.arena = onDevice.arena.value;
@@ -248,10 +251,11 @@ sdc_status sdc_session_create(sdc_model *model,
   if (!model || !out_session)
     return fail(out_error, SDC_BAD_ARGUMENT, "%s is null",
                 model ? "out_session" : "model");
-  sdc_session_options options = readStruct(given);
+  sdc_session_options options;
+  SDC_TRY(readStruct(given, "sdc_session_options", options, out_error));
   SessionPlan plan;
   SDC_TRY(makePlan(model, options, plan, out_error));
-  const Device &device = kCpuDevice;
+  const Device &device = cpuDevice();
   DeviceMemory onDevice;
   uint64_t blockBytes = 0, stateBytes = 0;
   SDC_TRY(measure(plan, device, onDevice, blockBytes, stateBytes, out_error));

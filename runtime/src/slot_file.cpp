@@ -229,7 +229,8 @@ sdc_status sdc_slot_load(sdc_session *session, uint32_t slot,
 static int saveTo(const sdc_session &session, uint32_t slot,
                   const char *temporary) {
   Sink sink;
-  sink.file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  sink.file = open(temporary,
+                   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (sink.file < 0)
     return errno;
   Header header = {};
@@ -249,8 +250,9 @@ sdc_status sdc_slot_save_file(const sdc_session *session, uint32_t slot,
                               const char *path, sdc_error *out_error) {
   SDC_TRY(checkSlot(*session, slot, out_error));
   char temporary[PATH_MAX];
-  int length = snprintf(temporary, sizeof(temporary), "%s.%ld-%u.part", path,
-                        long(getpid()), slot);
+  int length =
+      snprintf(temporary, sizeof(temporary), "%s.%ld-%p-%u.part", path,
+               long(getpid()), static_cast<const void *>(session), slot);
   if (length < 0 || size_t(length) >= sizeof(temporary))
     return fail(out_error, SDC_IO, "%s: %s", path, systemError(ENAMETOOLONG));
   int problem = saveTo(*session, slot, temporary);
@@ -258,8 +260,7 @@ sdc_status sdc_slot_save_file(const sdc_session *session, uint32_t slot,
     problem = errno;
   if (problem == 0)
     return SDC_OK;
-  if (problem != EEXIST)
-    unlink(temporary);
+  unlink(temporary);
   return fail(out_error, SDC_IO, "%s: %s", path, systemError(problem));
 }
 

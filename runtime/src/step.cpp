@@ -194,7 +194,8 @@ sdc_status sdc_slot_sample(sdc_session *session, uint32_t slot,
                            const sdc_sampling *sampling, uint32_t step,
                            int32_t *out_token, sdc_error *out_error) {
   SDC_TRY(checkSlot(*session, slot, out_error));
-  sdc_sampling chosen = readStruct(sampling);
+  sdc_sampling chosen;
+  SDC_TRY(readStruct(sampling, "sdc_sampling", chosen, out_error));
   SDC_TRY(checkSampling(chosen, out_error));
   const Slot &state = session->slots[slot];
   if (!state.hasLogits)

@@ -609,3 +609,26 @@ TEST(Generate, SamplesTheSameWhateverTheSlotAndTheThreads) {
     EXPECT_EQ(run, runs[0]);
   EXPECT_NE(runs[0], writeGreedily(prompt, 20));
 }
+
+// A size that is forgotten must not turn what was asked for into the defaults.
+TEST(Generate, RefusesStructsWithoutASize) {
+  Toy toy;
+  sdc_session *made = nullptr;
+  sdc_session_options options = {};
+  options.threads = 1;
+  EXPECT_FAILURE(sdc_session_create(toy.model.get(), &options, &made, &error),
+                 SDC_BAD_ARGUMENT,
+                 "struct_size of sdc_session_options is not set");
+  Session session = makeSession(toy.model);
+  Tokens prompt = makeTokens(3, 1);
+  sdc_generate_options generate = {sizeof(generate)};
+  generate.sampling.temperature = 1;
+  EXPECT_FAILURE(sdc_generate(session.get(), 0, prompt.data(), 3, &generate,
+                              nullptr, &error),
+                 SDC_BAD_ARGUMENT, "struct_size of sdc_sampling is not set");
+  generate.sampling.struct_size = sizeof(generate.sampling);
+  generate.sampling.reserved[3] = 1;
+  EXPECT_FAILURE(sdc_generate(session.get(), 0, prompt.data(), 3, &generate,
+                              nullptr, &error),
+                 SDC_BAD_ARGUMENT, "reserved");
+}

@@ -6,9 +6,9 @@
 //     given to its _close or _destroy, which accept null. A session keeps its
 //     model alive: the two may go in any order.
 //   - What the caller passes in stays the caller's and is not kept after the
-//     call, with four exceptions that must outlive the handle: the bytes of
-//     sdc_model_open_memory, the kernels of sdc_open_options, and the `user`
-//     pointers of allocators and callbacks.
+//     call, with two exceptions that must outlive the handle: the bytes of
+//     sdc_model_open_memory, and the `user` pointers of allocators and
+//     callbacks.
 //   - Pointers that come out of a model (names, notes, text, weights) live as
 //     long as the model; pointers out of a session (logits, tokens, steps) live
 //     until the next call on it that is not a query.
@@ -31,9 +31,9 @@
 //     function says otherwise.
 //
 // Structs
-//   - The first member of every struct that may grow is its size. Set it; a
-//     struct that is otherwise zero asks for the defaults, and where a pointer
-//     to options may be null, null does the same:
+//   - The first member of every struct that may grow is its size. Set it, or
+//     the call fails; a struct that is otherwise zero asks for the defaults,
+//     and where a pointer to options may be null, null does the same:
 //
 //       sdc_session_options options = {sizeof(options)};
 //       options.threads = 4;
@@ -586,6 +586,8 @@ typedef struct sdc_sampling {
   uint64_t seed;
   uint64_t prompt; // which prompt, when there are many
   uint32_t pass;   // which pass over it
+  /// Zero. Other structs hold this one, so it grows in here alone.
+  uint32_t reserved[9];
 } sdc_sampling;
 
 /// Chooses the token that follows the slot's last. `step` counts the tokens
@@ -665,7 +667,7 @@ typedef bool (*sdc_token_fn)(void *user, int32_t token);
 
 typedef struct sdc_generate_options {
   size_t struct_size;
-  sdc_sampling sampling; // its struct_size may be 0: greedy
+  sdc_sampling sampling; // zero as a whole: greedy
   /// Tokens to write at most; 0: until something else stops.
   uint32_t max_new;
   const int32_t *stop_tokens;

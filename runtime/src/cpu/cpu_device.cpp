@@ -323,5 +323,7 @@ static void copySlot(DeviceSession *device, uint32_t from, uint32_t to,
   }
 }
 
-const Device sdc::rt::kCpuDevice = {measure,  create,    destroy,  view, run,
-                                    readRows, writeRows, copySlot, times};
+static constexpr Device kDevice = {measure,  create,    destroy,  view, run,
+                                   readRows, writeRows, copySlot, times};
+
+const Device &sdc::rt::cpuDevice() { return kDevice; }
