@@ -5,6 +5,7 @@
 #include "compiler/Emit/OnnxTensors.h"
 #include "compiler/Weights/WeightReader.h"
 #include "dialects/NM/NMDialect.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
@@ -36,13 +37,25 @@ llvm::Error onnxError(const llvm::Twine &what) {
 
 /// Elements of at most this many bytes stay inside the model file.
 constexpr int64_t kInlineBytes = 1024;
+/// Weights of at most this many bytes may have become constants of the module.
+constexpr int64_t kConstantBytes = int64_t(1) << 17;
 /// As pages and as onnxruntime like it.
 constexpr int64_t kAlignment = 4096;
+
+/// Where a weight [rows, K] lies in a tensor: stored[first + r, k], or, when
+/// transposed, stored[k, first + r].
+struct Place {
+  size_t tensor = 0;
+  int64_t first = 0;
+  bool transposed = false;
+  int64_t storedColumns = 0;
+};
 
 /// New values for a part of a tensor.
 struct Patch {
   const WeightOrigin *origin;
   decode::WeightOp weight;
+  Place place;
 };
 
 /// The element types of ONNX that weights have, with their widths.
@@ -60,6 +73,22 @@ std::optional<int64_t> widthOf(int type) {
   }
 }
 
+ElementType elementTypeOf(int type) {
+  return type == onnx::TensorProto::FLOAT     ? ElementType::F32
+         : type == onnx::TensorProto::FLOAT16 ? ElementType::F16
+                                              : ElementType::BF16;
+}
+
+void load(int type, const uint8_t *bytes, int64_t count, float *out) {
+  if (type != onnx::TensorProto::DOUBLE)
+    return loadValues(elementTypeOf(type), bytes, count, out);
+  for (int64_t i = 0; i < count; ++i) {
+    double wide;
+    std::memcpy(&wide, bytes + 8 * i, 8);
+    out[i] = static_cast<float>(wide);
+  }
+}
+
 void store(int type, const float *values, int64_t count, uint8_t *out) {
   if (type == onnx::TensorProto::DOUBLE) {
     for (int64_t i = 0; i < count; ++i) {
@@ -68,10 +97,7 @@ void store(int type, const float *values, int64_t count, uint8_t *out) {
     }
     return;
   }
-  storeValues(type == onnx::TensorProto::FLOAT     ? ElementType::F32
-              : type == onnx::TensorProto::FLOAT16 ? ElementType::F16
-                                                   : ElementType::BF16,
-              values, count, out);
+  storeValues(elementTypeOf(type), values, count, out);
 }
 
 /// The rows of the stored matrix that an origin reads.
@@ -101,7 +127,9 @@ private:
   /// Where the patched bytes of a tensor go.
   using Put = llvm::function_ref<llvm::Error(int64_t, ArrayRef<uint8_t>)>;
 
-  llvm::Expected<size_t> find(const WeightOrigin &origin);
+  llvm::Expected<Place> find(const WeightOrigin &origin);
+  llvm::Error findValues(const WeightOrigin &origin,
+                         SmallVectorImpl<Place> &found);
   llvm::Error checkShared(const WeightOrigin &origin);
   llvm::Error patch(const OnnxTensorRange &range, const Patch &patch, Put put);
   llvm::Error writeTensor(size_t index, llvm::raw_pwrite_stream &data,
@@ -117,38 +145,93 @@ private:
 } // namespace
 
 /// The tensor that a weight was read from: by its place in the file, or, where
-/// the weight was small enough to be a constant, by its bytes.
-llvm::Expected<size_t> Writer::find(const WeightOrigin &origin) {
-  SmallVector<size_t> found;
+/// the weight was small enough to be a constant, by its values, since constants
+/// are folded.
+llvm::Expected<Place> Writer::find(const WeightOrigin &origin) {
+  SmallVector<Place> found;
   if (auto file = dyn_cast<decode::FileAttr>(origin.source)) {
     std::string path = resolveWeightPath(file.getPath(), folder);
-    for (auto [i, range] : llvm::enumerate(tensors.ranges))
-      if (range.offset == file.getOffset() &&
-          range.length == file.getLength() &&
-          llvm::sys::fs::equivalent(range.file, path))
-        found.push_back(i);
-  } else if (auto dense = dyn_cast<DenseIntOrFPElementsAttr>(origin.source)) {
-    std::string bytes;
-    ArrayRef<char> raw = dense.getRawData();
-    for (int64_t i = 0; i < (dense.isSplat() ? dense.getNumElements() : 1); ++i)
-      bytes.append(raw.begin(), raw.end());
+    Place place;
+    place.first = origin.view ? origin.view.getFirst() : 0;
+    place.transposed = origin.view && origin.view.getTransposed();
+    place.storedColumns = origin.view
+                              ? origin.view.getStored().getShape().back()
+                              : origin.type.getShape().back();
     for (auto [i, range] : llvm::enumerate(tensors.ranges)) {
-      if (range.length != static_cast<int64_t>(bytes.size()))
+      if (range.offset != file.getOffset() ||
+          range.length != file.getLength() ||
+          !llvm::sys::fs::equivalent(range.file, path))
         continue;
-      llvm::Expected<MappedRange> mapped =
-          MappedRange::open(range.file, range.offset, range.length);
-      if (!mapped)
-        return mapped.takeError();
-      if (std::memcmp(mapped->bytes().data(), bytes.data(), bytes.size()) == 0)
-        found.push_back(i);
+      place.tensor = i;
+      found.push_back(place);
     }
+  } else if (llvm::Error error = findValues(origin, found)) {
+    return std::move(error);
   }
   if (found.size() == 1)
     return found.front();
   return onnxError(origin.name +
                    (found.empty()
                         ? ": the graph has no tensor of its own for the weight"
-                        : ": several tensors of the graph have these bytes"));
+                        : ": several tensors of the graph have its values"));
+}
+
+/// All places where the values of a constant weight are.
+llvm::Error Writer::findValues(const WeightOrigin &origin,
+                               SmallVectorImpl<Place> &found) {
+  // The origin as an op, to be read like any other weight.
+  OpBuilder builder(pruned.getContext());
+  OwningOpRef<decode::WeightOp> op = decode::WeightOp::create(
+      builder, pruned.getLoc(), builder.getStringAttr(origin.name),
+      TypeAttr::get(origin.type), origin.source, origin.view);
+  llvm::Expected<WeightReader> reader = WeightReader::open(*op, folder);
+  if (!reader)
+    return onnxError(origin.name + ": " + toString(reader.takeError()));
+  int64_t rows = reader->rows(), columns = reader->columns();
+  std::vector<float> wanted(static_cast<size_t>(rows * columns));
+  reader->readRows(0, rows, wanted.data(), columns);
+
+  for (auto [i, range] : llvm::enumerate(tensors.ranges)) {
+    const onnx::TensorProto &tensor = *range.tensor;
+    std::optional<int64_t> width = widthOf(tensor.data_type());
+    if (!width || tensor.dims_size() != 2 ||
+        range.length != tensor.dims(0) * tensor.dims(1) * *width ||
+        range.length < rows * columns * *width || range.length > kConstantBytes)
+      continue;
+    llvm::Expected<MappedRange> mapped =
+        MappedRange::open(range.file, range.offset, range.length);
+    if (!mapped)
+      return mapped.takeError();
+    std::vector<float> stored(
+        static_cast<size_t>(tensor.dims(0) * tensor.dims(1)));
+    load(tensor.data_type(), mapped->bytes().data(),
+         static_cast<int64_t>(stored.size()), stored.data());
+    for (bool transposed : {false, true}) {
+      if (tensor.dims(transposed ? 0 : 1) != columns)
+        continue;
+      Place place{i, 0, transposed, tensor.dims(1)};
+      auto at = [&](int64_t r, int64_t k) {
+        int64_t row = place.first + r;
+        return stored[static_cast<size_t>(transposed
+                                              ? k * place.storedColumns + row
+                                              : row * place.storedColumns + k)];
+      };
+      auto matches = [&] {
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t k = 0; k < columns; ++k)
+            if (at(r, k) != wanted[static_cast<size_t>(r * columns + k)])
+              return false;
+        return true;
+      };
+      int64_t last = tensor.dims(transposed ? 1 : 0) - rows;
+      for (; place.first <= last; ++place.first)
+        if (matches()) {
+          found.push_back(place);
+          break;
+        }
+    }
+  }
+  return llvm::Error::success();
 }
 
 /// Fails if the pruned module still reads what `origin` was before.
@@ -180,11 +263,11 @@ llvm::Error Writer::assign() {
       error = llvm::joinErrors(std::move(error), std::move(shared));
       continue;
     }
-    llvm::Expected<size_t> index = find(origin);
-    if (index)
-      patches[*index].push_back({&origin, weight});
+    llvm::Expected<Place> place = find(origin);
+    if (place)
+      patches[place->tensor].push_back({&origin, weight, *place});
     else
-      error = llvm::joinErrors(std::move(error), index.takeError());
+      error = llvm::joinErrors(std::move(error), place.takeError());
   }
   return error;
 }
@@ -201,10 +284,7 @@ llvm::Error Writer::patch(const OnnxTensorRange &range, const Patch &patch,
   if (!reader)
     return onnxError(name + ": " + toString(reader.takeError()));
   int64_t rows = reader->rows(), columns = reader->columns();
-  decode::ViewAttr view = patch.origin->view;
-  int64_t first = view ? view.getFirst() : 0;
-  bool transposed = view && view.getTransposed();
-  int64_t storedColumns = view ? view.getStored().getShape().back() : columns;
+  auto [tensor, first, transposed, storedColumns] = patch.place;
 
   int64_t step = std::max<int64_t>(1, (int64_t(1) << 22) / columns);
   std::vector<float> block, turned;

@@ -2,6 +2,7 @@
 
 #include "compiler/Weights/Spool.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -50,7 +51,10 @@ Spool::createNamed(llvm::StringRef path) {
       ::open(path.str().c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0666);
   if (fd < 0)
     return spoolError(path);
-  return std::unique_ptr<Spool>(new Spool(fd, path.str()));
+  // Relative paths of weights start from the model's folder, not from here.
+  llvm::SmallString<256> absolute = path;
+  llvm::sys::fs::make_absolute(absolute);
+  return std::unique_ptr<Spool>(new Spool(fd, absolute.str().str()));
 }
 
 Spool::~Spool() {

@@ -51,7 +51,7 @@ protected:
     b.set_raw_data(half.data(), 2 * half.size());
     onnx::TensorProto &c =
         add(graph, "small", onnx::TensorProto::FLOAT, {2, 2});
-    float small[] = {1, 2, 3, 4};
+    float small[] = {1, 3, 2, 4}; // [K, rows]; the module has [rows, K]
     c.set_raw_data(small, sizeof small);
     onnx::TensorProto &d = add(graph, "kept", onnx::TensorProto::INT64, {2});
     int64_t kept[] = {5, 6};
@@ -132,8 +132,8 @@ TEST_F(PrunedOnnxTest, PutsWeightsWhereTheyWere) {
   float small[4];
   std::memcpy(small, bytes(2).data(), sizeof small);
   EXPECT_EQ(small[0], 0);
-  EXPECT_EQ(small[1], 2.5f);
-  EXPECT_EQ(small[2], 3.5f);
+  EXPECT_EQ(small[1], 3.5f);
+  EXPECT_EQ(small[2], 2.5f);
   EXPECT_EQ(bytes(3), std::string("\5\0\0\0\0\0\0\0\6\0\0\0\0\0\0\0", 16));
 }
 
