@@ -54,7 +54,9 @@ Spool::createNamed(llvm::StringRef path) {
   // Relative paths of weights start from the model's folder, not from here.
   llvm::SmallString<256> absolute = path;
   llvm::sys::fs::make_absolute(absolute);
-  return std::unique_ptr<Spool>(new Spool(fd, absolute.str().str()));
+  std::unique_ptr<Spool> spool(new Spool(fd, absolute.str().str()));
+  spool->keeps = true;
+  return spool;
 }
 
 Spool::~Spool() {
@@ -89,5 +91,7 @@ llvm::Error Spool::finish() const {
 }
 
 void Spool::release(int64_t offset, int64_t bytes) const {
+  if (keeps)
+    return;
   ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
 }

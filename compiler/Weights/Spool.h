@@ -50,7 +50,8 @@ public:
   llvm::Error finish() const;
 
   /// Gives the disk back what a range took; it then reads as zeros. Ignored
-  /// where the file system can't.
+  /// where the file system can't, and by a spool that stays: a dump of an
+  /// earlier phase may name the range.
   void release(int64_t offset, int64_t bytes) const;
 
 private:
@@ -59,6 +60,7 @@ private:
   int fd;
   std::string name;
   std::string toRemove;
+  bool keeps = false;
   int64_t end = 0;
 };
 
