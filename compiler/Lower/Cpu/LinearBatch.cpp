@@ -120,14 +120,8 @@ void sdc::buildBatchBlock(KernelBuilder &k, const PackedLayout &layout,
       tile.sumRows(k.i64(batch - rest), rest);
     return;
   }
-  // The rest, known at run time only, by parts that halve: each part fits at
-  // most twice, the first one once.
-  Value first = full;
-  for (int64_t part = size - 1; part >= 1; part /= 2)
-    for (int64_t i = part == size - 1; i < 2; ++i) {
-      Value end = k.add(first, k.i64(part));
-      Value fits = k.less(k.sub(end, k.i64(1)), rows.count);
-      k.when(fits, [&] { tile.sumRows(first, part); });
-      first = k.select(fits, end, first);
-    }
+  // The rest is known at run time only: one tile for each possible size.
+  Value rest = k.sub(rows.count, full);
+  for (int64_t count = 1; count < size; ++count)
+    k.when(k.equal(rest, k.i64(count)), [&] { tile.sumRows(full, count); });
 }
