@@ -292,6 +292,10 @@ TEST(LinearKernel, FusedNeighbours) {
       "linear.t16.k64.rms_f32_1em05.active.w20_16of32_bf16_rows8"
       ".w3_16of32_bf16_rows4",
       "linear.t1.k64.active.w20_dense_bf16_rows8",
+      // 2, 3 and 5 rows that take part.
+      "linear.t3.k64.active.w20_dense_bf16_rows8",
+      "linear.t4.k64.active.w20_16of32_bf16_rows8",
+      "linear.t8.k64.active.w20_16of32_bf16_rows8.add",
   });
 }
 
