@@ -200,6 +200,26 @@ def VerifyPackedPass : Pass<"verify-packed", "::mlir::ModuleOp"> {
 // Lower: ops -> kernels
 //===----------------------------------------------------------------------===//
 
+def ChooseCacheTypePass : Pass<"choose-cache-type", "::mlir::ModuleOp"> {
+  let summary = "Choose what keys and values are kept as";
+  let description = [{
+    Before: states and caches are of the type that the source model has. After:
+    all are of `type`; `auto` keeps 16-bit types and makes bf16 of f32.
+
+    ```mlir
+    decode.state @keys : !decode.cache<1x3x512x64xf32> past "p" present "q"
+    ```
+
+    becomes
+
+    ```mlir
+    decode.state @keys : !decode.cache<1x3x512x64xbf16> past "p" present "q"
+    ```
+  }];
+  let options = [Option<"type", "type", "std::string", [{"auto"}],
+                        "auto, f32, f16 or bf16">];
+}
+
 def FuseGatesPass : Pass<"fuse-gates", "::mlir::func::FuncOp"> {
   let summary = "Make activations part of the linears that they follow";
   let description = [{
@@ -450,6 +470,31 @@ def VerifyPlannedPass : Pass<"verify-planned", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 // Emit: exec -> the file
 //===----------------------------------------------------------------------===//
+
+def EmitExecutablePass : Pass<"emit-executable", "::mlir::ModuleOp"> {
+  let summary = "Write the executable";
+  let description = [{
+    Before: a verified planned module. After: `output` is the executable, and
+    the module has what the file has beyond it: an `exec.image` and a segment of
+    code for each level, a segment of text if there is one.
+
+    With `dry-run` nothing is written and no weight is read; the sizes, in the
+    remark `emit`, are those that the file would have.
+  }];
+  let options = [
+    Option<"output", "output", "std::string", [{""}], "The file">,
+    ListOption<"levels", "levels", "std::string",
+               "CPU levels of the code (default: all)">,
+    Option<"text", "text", "std::string", [{""}],
+           "File with a FlatBuffer of schema/text.fbs">,
+    Option<"folder", "folder", "std::string", [{""}],
+           "Where relative paths of weights start; empty: beside the .mlir "
+           "file">,
+    Option<"threads", "threads", "unsigned", "1", "Threads">,
+    Option<"dryRun", "dry-run", "bool", "false", "Tell sizes only">,
+  ];
+  let dependentDialects = ["::sdc::exec::ExecDialect"];
+}
 
 //===----------------------------------------------------------------------===//
 // Beside the walk: for trying and testing passes

@@ -9,6 +9,11 @@ namespace sdc {
 
 void buildLowerPipeline(mlir::OpPassManager &manager,
                         const LowerOptions &options) {
+  // Types are part of a kernel's name, so they come before any kernel.
+  ChooseCacheTypePassOptions cache;
+  cache.type = options.cacheType;
+  manager.addPass(createChooseCacheTypePass(cache));
+
   if (options.fuse) {
     mlir::OpPassManager &function = manager.nest<mlir::func::FuncOp>();
 

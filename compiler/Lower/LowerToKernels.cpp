@@ -31,7 +31,7 @@ public:
 private:
   LogicalResult bindArguments();
   LogicalResult bindResults(func::ReturnOp op);
-  void bindTap(decode::RecordOp op);
+  LogicalResult bindTap(decode::RecordOp op);
   LogicalResult lower(Operation &op);
 
   /// The ONNX name of an argument or a result, or what it is called without.
@@ -113,16 +113,25 @@ LogicalResult EntryLowering::bindResults(func::ReturnOp op) {
   return success();
 }
 
-/// A record is a view of its operand, and a tap of the executable.
-void EntryLowering::bindTap(decode::RecordOp op) {
+/// A record is a view of its operand, and a tap of the executable. A tap has
+/// all rows of the entry: that of a chosen row is the value it was chosen from.
+LogicalResult EntryLowering::bindTap(decode::RecordOp op) {
   Value place = builder.placeOf(op.getX());
   builder.bind(op.getResult(), place);
-  if (!place)
-    return;
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  builder.bindToHost(op.getLoc(), exec::Role::Tap, place, op.getKey(),
-                     RankedTensorType::get({shape[0] * shape[1], shape[2]},
+  Value tapped = op.getX();
+  if (auto lastRow = tapped.getDefiningOp<decode::LastRowOp>())
+    tapped = lastRow.getX();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tapped.getType()).getShape();
+  if (shape[0] * shape[1] != builder.rows())
+    return op.emitOpError("records ")
+           << shape[0] * shape[1] << " rows of the entry's " << builder.rows();
+  Value all = builder.placeOf(tapped);
+  if (!place || !all)
+    return failure();
+  builder.bindToHost(op.getLoc(), exec::Role::Tap, all, op.getKey(),
+                     RankedTensorType::get({builder.rows(), shape[2]},
                                            op.getType().getElementType()));
+  return success();
 }
 
 LogicalResult EntryLowering::lower(Operation &op) {
@@ -130,10 +139,8 @@ LogicalResult EntryLowering::lower(Operation &op) {
   if (isOpTriviallyDead(&op) || op.hasTrait<OpTrait::ConstantLike>() ||
       isa<decode::LoadOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return success();
-  if (auto record = dyn_cast<decode::RecordOp>(op)) {
-    bindTap(record);
-    return success();
-  }
+  if (auto record = dyn_cast<decode::RecordOp>(op))
+    return bindTap(record);
   if (auto terminator = dyn_cast<func::ReturnOp>(op))
     return bindResults(terminator);
 
