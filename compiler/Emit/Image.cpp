@@ -27,15 +27,15 @@ class ImageLinker {
 public:
   Error add(StringRef bytes, size_t number) {
     auto binary = object::ObjectFile::createELFObjectFile(
-        MemoryBufferRef(bytes, "object " + std::to_string(number)));
+        MemoryBufferRef(bytes, "object"));
     if (!binary)
       return binary.takeError();
     auto *elf = dyn_cast<Object>(binary->get());
     if (!elf || elf->getArch() != Triple::x86_64)
       return fail("object " + Twine(number) +
                   ": expected a 64-bit object of x86-64");
-    binary->release();
-    objects.emplace_back(elf);
+    owners.push_back(std::move(*binary));
+    objects.push_back(elf);
     return Error::success();
   }
 
@@ -65,7 +65,7 @@ public:
 
   Expected<std::vector<std::string>> undefined() {
     std::set<std::string> defined, wanted;
-    for (auto &object : objects)
+    for (Object *object : objects)
       for (const object::ELFSymbolRef &symbol : object->symbols()) {
         auto name = symbol.getName();
         auto flags = symbol.getFlags();
@@ -86,7 +86,9 @@ public:
   }
 
 private:
-  std::vector<std::unique_ptr<Object>> objects;
+  std::vector<std::unique_ptr<object::ObjectFile>> owners;
+  /// The same, by their type.
+  std::vector<Object *> objects;
   /// Where sections lie in the image: (object, section index) -> offset.
   std::map<std::pair<size_t, uint64_t>, uint64_t> placed;
   StringMap<uint64_t> globals;
@@ -182,10 +184,11 @@ private:
       auto name = symbol.getName();
       if (!name)
         return name.takeError();
-      auto offset = place(index, symbol);
-      if (!offset)
-        return offset.takeError();
-      if (*offset && !globals.try_emplace(*name, **offset).second)
+      auto found = place(index, symbol);
+      if (!found)
+        return found.takeError();
+      std::optional<uint64_t> offset = *found;
+      if (offset && !globals.try_emplace(*name, *offset).second)
         problem("symbol '" + *name + "' is defined twice");
     }
     return Error::success();

@@ -82,6 +82,7 @@ sdc::buildKernelImage(llvm::ArrayRef<KernelSpec> specs, CpuLevel level,
     return llvm::createStringError(llvm::inconvertibleErrorCode(), problem);
 
   std::vector<llvm::StringRef> parts;
+  parts.reserve(objects.size() + 1);
   for (const Bytes &object : objects)
     parts.emplace_back(object.data(), object.size());
   auto wanted = undefinedSymbols(parts);

@@ -178,9 +178,9 @@ int64_t operands(const LinearSpec &s) {
 
 int64_t operands(const RotarySpec &s) {
   bool cached = s.keyHeads || s.valueHeads;
-  return 1 + 2 * cached + (s.rotated > 0) + normOperands(s.queryNorm) +
-         normOperands(s.keyNorm) + 2 * (s.queryHeads > 0) +
-         2 * (s.keyHeads > 0) + 2 * (s.valueHeads > 0);
+  int64_t tensors = (s.queryHeads > 0) + (s.keyHeads > 0) + (s.valueHeads > 0);
+  return 1 + (cached ? 2 : 0) + (s.rotated > 0) + normOperands(s.queryNorm) +
+         normOperands(s.keyNorm) + 2 * tensors;
 }
 
 int64_t operands(const AttentionSpec &) { return 7; }

@@ -58,8 +58,8 @@ KernelSet::KernelSet(const std::vector<std::string> &names, CpuLevel level) {
   std::memcpy(mapped, image->bytes.data(), mappedSize);
   mprotect(mapped, mappedSize, PROT_READ | PROT_EXEC);
   for (uint64_t offset : image->offsets)
-    functions.push_back(reinterpret_cast<Function>(
-        reinterpret_cast<uintptr_t>(mapped) + offset));
+    functions.push_back(
+        reinterpret_cast<Function>(static_cast<uint8_t *>(mapped) + offset));
 }
 
 KernelSet::~KernelSet() {

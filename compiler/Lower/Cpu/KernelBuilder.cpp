@@ -297,7 +297,8 @@ Value KernelBuilder::loadExact(Type type, Value address, int64_t count,
   // Parts of powers of two, from the largest, each shuffled into place.
   Value result = zero;
   for (int64_t done = 0; done < count;) {
-    int64_t part = llvm::bit_floor(static_cast<uint64_t>(count - done));
+    auto part = static_cast<int64_t>(
+        llvm::bit_floor(static_cast<uint64_t>(count - done)));
     Value piece = load(vec(part, type), at(address, done * width));
     SmallVector<int64_t> widen(lanes, -1);
     for (int64_t i = 0; i < part; ++i)
@@ -320,7 +321,8 @@ void KernelBuilder::storeExact(Value vector, Value address, int64_t count) {
     return;
   }
   for (int64_t done = 0; done < count;) {
-    int64_t part = llvm::bit_floor(static_cast<uint64_t>(count - done));
+    auto part = static_cast<int64_t>(
+        llvm::bit_floor(static_cast<uint64_t>(count - done)));
     store(slice(vector, done, part), at(address, done * width));
     done += part;
   }

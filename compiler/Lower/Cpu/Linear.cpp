@@ -179,12 +179,14 @@ private:
     int64_t batch = s.select == LinearSpec::Select::All ? s.rows : 0;
     for (size_t i = 0; i < parts.size(); ++i)
       buildBatchBlock(k, s.layout(parts[i]), rows, batch, weights[parts[i]],
-                      block, expanded, k.at(sums, i * step));
+                      block, expanded,
+                      k.at(sums, static_cast<int64_t>(i) * step));
     k.loop(k.i64(0), rows.count, 1, [&](Value t) {
       SmallVector<Value> values;
       Value at = k.at(sums, k.mul(t, k.i64(lanes * 4)));
       for (size_t i = 0; i < parts.size(); ++i)
-        values.push_back(k.load(k.vecF32(lanes), k.at(at, i * step), 4));
+        values.push_back(k.load(k.vecF32(lanes),
+                                k.at(at, static_cast<int64_t>(i) * step), 4));
       Value row = rows.indices
                       ? k.load(k.i64(), k.at(rows.indices, k.shl(t, 3)), 8)
                       : t;

@@ -66,7 +66,7 @@ private:
         });
     // 16 sums at a time make one vector, which holds whole rows of x.
     int64_t perVector = std::max<int64_t>(kLanes / group, 1);
-    Value to = k.at(sums, k.mul(first, k.i64(layout.tile.rows * 4)));
+    Value to = k.at(sums, k.mul(first, k.i64(int64_t(layout.tile.rows) * 4)));
     for (int64_t t = 0; t < count; t += perVector) {
       int64_t here = std::min(perVector, count - t);
       Value lanes =
