@@ -30,6 +30,15 @@ namespace {
 
 constexpr int64_t kBytes = int64_t(512) << 20;
 
+/// Spins; on a machine that is shared it lets others go before.
+template <typename Condition> void waitWhile(Condition condition) {
+  for (int spins = 0; condition(); ++spins)
+    if (spins < 2000)
+      _mm_pause();
+    else
+      std::this_thread::yield();
+}
+
 /// Runs one function on all threads, the caller's among them.
 class Team {
 public:
@@ -37,8 +46,8 @@ public:
     for (int i = 1; i < size; ++i)
       threads.emplace_back([this, i] {
         for (int seen = 0;;) {
-          while (turn.load(std::memory_order_acquire) == seen)
-            _mm_pause();
+          waitWhile(
+              [&] { return turn.load(std::memory_order_acquire) == seen; });
           ++seen;
           if (!work)
             return;
@@ -59,8 +68,7 @@ public:
     left.store(size() - 1);
     turn.fetch_add(1, std::memory_order_release);
     function(0);
-    while (left.load(std::memory_order_acquire) != 0)
-      _mm_pause();
+    waitWhile([&] { return left.load(std::memory_order_acquire) != 0; });
   }
 
 private:
