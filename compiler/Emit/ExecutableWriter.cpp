@@ -118,7 +118,7 @@ Error ExecutableWriter::addImages() {
   OpBuilder builder(module.getContext());
   for (auto [level, image] : llvm::zip(options.levels, images)) {
     std::string name = "code_" + std::string(cpuLevelName(level));
-    int64_t size = image.bytes.size();
+    auto size = static_cast<int64_t>(image.bytes.size());
     exec::SegmentOp segment =
         addSegment(module, name, exec::SegmentKind::Code, size);
     contents[segment] = image.bytes;
@@ -132,11 +132,11 @@ Error ExecutableWriter::addImages() {
 }
 
 void ExecutableWriter::addText() {
-  report.textBytes = options.text.size();
+  report.textBytes = static_cast<int64_t>(options.text.size());
   if (options.text.empty())
     return;
   exec::SegmentOp segment =
-      addSegment(module, "text", exec::SegmentKind::Text, options.text.size());
+      addSegment(module, "text", exec::SegmentKind::Text, report.textBytes);
   contents[segment] = options.text;
 }
 
@@ -192,13 +192,13 @@ Error ExecutableWriter::writeWeights(OutputFile &file, SegmentPlace &place) {
                          std::min(offset - end, exec::kAlignment));
   };
   for (auto weight : module.getOps<exec::WeightOp>()) {
-    padTo(*weight.getOffset());
+    padTo(weight.getOffsetAttr().getInt());
     Error error =
         streamWeight(weight, folder, [&](ArrayRef<uint8_t> bytes) -> Error {
           XXH3_64bits_update(&hash, bytes.data(), bytes.size());
           if (Error failed = file.write(place.offset + end, bytes))
             return failed;
-          end += bytes.size();
+          end += static_cast<int64_t>(bytes.size());
           if (options.progress)
             options.progress(end, place.size);
           return Error::success();

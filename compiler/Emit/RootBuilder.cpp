@@ -113,7 +113,7 @@ Offset<fb::Weight> RootBuilder::weight(exec::WeightOp op) {
     pruned = pruning(op.getPruningAttr());
   return fb::CreateWeight(
       builder, string(op.getSymName()), indexOf(op.getSegmentAttr()),
-      *op.getOffset(), op.getSize(), element(type),
+      op.getOffsetAttr().getInt(), op.getSize(), element(type),
       numbers<int64_t>(type.getShape()), op.getPatternN().value_or(0),
       op.getPatternM().value_or(0), string(op.getTile().value_or("")),
       strings(op.getNotesAttr()), pruned);
@@ -136,7 +136,7 @@ Offset<fb::Operand> RootBuilder::operand(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto buffer = dyn_cast<exec::BufferOp>(op))
     return fb::CreateOperand(builder, fb::OperandKind::Arena, 0,
-                             *buffer.getOffset());
+                             buffer.getOffsetAttr().getInt());
   if (auto reference = dyn_cast<exec::WeightRefOp>(op))
     return fb::CreateOperand(builder, fb::OperandKind::Weight,
                              indexOf(reference.getWeightAttr()), 0);
@@ -157,10 +157,10 @@ Offset<fb::Launch> RootBuilder::launch(exec::LaunchOp op) {
 
 Offset<fb::Binding> RootBuilder::binding(exec::BindOp op) {
   auto buffer = op.getBuffer().getDefiningOp<exec::BufferOp>();
-  return fb::CreateBinding(builder, static_cast<fb::Role>(op.getRole()),
-                           string(op.getBindingName()), *buffer.getOffset(),
-                           element(op.getTensorType()),
-                           numbers<int64_t>(op.getTensorType().getShape()));
+  return fb::CreateBinding(
+      builder, static_cast<fb::Role>(op.getRole()), string(op.getBindingName()),
+      buffer.getOffsetAttr().getInt(), element(op.getTensorType()),
+      numbers<int64_t>(op.getTensorType().getShape()));
 }
 
 Offset<fb::Entry> RootBuilder::entry(exec::EntryOp op) {
@@ -170,11 +170,11 @@ Offset<fb::Entry> RootBuilder::entry(exec::EntryOp op) {
     bindings.push_back(binding(bind));
   for (auto step : op.getBody().getOps<exec::LaunchOp>())
     launches.push_back(launch(step));
-  return fb::CreateEntry(builder, string(op.getSymName()),
-                         static_cast<fb::EntryKind>(op.getKind()),
-                         op.getBatch(), op.getRows(), op.getAllLogits(),
-                         *op.getArenaSize(), builder.CreateVector(bindings),
-                         builder.CreateVector(launches));
+  return fb::CreateEntry(
+      builder, string(op.getSymName()),
+      static_cast<fb::EntryKind>(op.getKind()), op.getBatch(), op.getRows(),
+      op.getAllLogits(), op.getArenaSizeAttr().getInt(),
+      builder.CreateVector(bindings), builder.CreateVector(launches));
 }
 
 std::vector<uint8_t> RootBuilder::build() {
@@ -232,19 +232,21 @@ std::vector<uint8_t> RootBuilder::build() {
 std::vector<uint8_t> buildUnplaced(ModuleOp module, bool pruningStrings) {
   FileLayout layout;
   for (auto segment : module.getOps<exec::SegmentOp>())
-    layout.segments.push_back({0, static_cast<int64_t>(segment.getSize()), 0});
+    layout.segments.push_back({0, segment.getSize(), 0});
   return RootBuilder(module, layout, pruningStrings).build();
 }
 
 } // namespace
 
 int64_t rootSizeOf(ModuleOp module) {
-  int64_t reserved = buildUnplaced(module, /*pruningStrings=*/false).size();
+  auto reserved = static_cast<int64_t>(
+      buildUnplaced(module, /*pruningStrings=*/false).size());
   for (auto weight : module.getOps<exec::WeightOp>())
     if (weight.getPruning() || weight.getPatternN())
       reserved += kReservedBytes;
-  int64_t used = buildUnplaced(module, /*pruningStrings=*/true).size();
-  return llvm::alignTo(std::max(reserved, used), 8);
+  auto used = static_cast<int64_t>(
+      buildUnplaced(module, /*pruningStrings=*/true).size());
+  return (std::max(reserved, used) + 7) / 8 * 8;
 }
 
 std::vector<uint8_t> buildRoot(ModuleOp module, const FileLayout &layout) {

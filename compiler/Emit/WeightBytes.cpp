@@ -52,13 +52,12 @@ Error streamWeight(exec::WeightOp weight, StringRef folder,
   if (!mapped)
     return mapped.takeError();
   ArrayRef<uint8_t> bytes = mapped->bytes();
-  for (int64_t first = 0; first < static_cast<int64_t>(bytes.size());
+  for (int64_t first = 0, size = file.getLength(); first < size;
        first += kPieceBytes) {
-    ArrayRef<uint8_t> piece = bytes.slice(
-        first, std::min<int64_t>(kPieceBytes, bytes.size() - first));
-    if (Error error = take(piece))
+    int64_t length = std::min(kPieceBytes, size - first);
+    if (Error error = take(bytes.slice(first, length)))
       return error;
-    mapped->drop(first, first + piece.size());
+    mapped->drop(first, first + length);
   }
   return Error::success();
 }

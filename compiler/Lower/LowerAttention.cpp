@@ -38,7 +38,7 @@ Lowered lowerAttention(Operation *launch, EntryBuilder &entry) {
   spec.valueSize = values.getHeadSize();
   spec.valueType = *formatType(values.getElementType());
   spec.scale = attention.getScale().convertToDouble();
-  spec.window = attention.getWindow().value_or(0);
+  spec.window = static_cast<int64_t>(attention.getWindow().value_or(0));
   if (attention.getSoftcap())
     spec.softcap = attention.getSoftcap()->convertToDouble();
   SplitChoice choice =

@@ -22,7 +22,7 @@ LogicalResult verifyKernel(exec::KernelOp op) {
   problem = spec->problem();
   if (!problem.empty())
     return op.emitOpError(problem);
-  if (spec->scratchSize() != static_cast<int64_t>(op.getScratch()))
+  if (spec->scratchSize() != op.getScratch())
     return op.emitOpError("scratch is ")
            << op.getScratch() << ", its specification needs "
            << spec->scratchSize();
@@ -34,7 +34,7 @@ LogicalResult verifyLaunch(exec::LaunchOp op) {
   std::optional<KernelSpec> spec = KernelSpec::parse(op.getKernel(), problem);
   if (!spec) // Said of the kernel.
     return failure();
-  if (spec->unitCount() != static_cast<int64_t>(op.getUnits()))
+  if (spec->unitCount() != op.getUnits())
     return op.emitOpError("has ")
            << op.getUnits() << " units, its kernel " << spec->unitCount();
   if (spec->numOperands() != op.getNumOperands())

@@ -64,8 +64,7 @@ FailureOr<Liveness> computeLiveness(exec::EntryOp entry) {
       sound = false;
     }
     liveness.buffers.push_back(buffer);
-    liveness.lifetimes.push_back(
-        {static_cast<int64_t>(buffer.getSize()), touch.first, touch.last});
+    liveness.lifetimes.push_back({buffer.getSize(), touch.first, touch.last});
   }
   if (!sound)
     return failure();

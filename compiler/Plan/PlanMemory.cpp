@@ -29,7 +29,7 @@ void placeWeights(ModuleOp module) {
     weight.setSegmentAttr(
         FlatSymbolRefAttr::get(module.getContext(), kWeightsSegment));
     weight.setOffsetAttr(builder.getI64IntegerAttr(end));
-    end = llvm::alignTo(end + weight.getSize(), exec::kAlignment);
+    end = exec::alignUp(end + weight.getSize());
   }
   if (!first)
     return;

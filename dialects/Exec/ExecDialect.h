@@ -30,6 +30,9 @@ namespace sdc::exec {
 
 /// Alignment of everything that a kernel is given: one cache line.
 constexpr int64_t kAlignment = 64;
+constexpr int64_t alignUp(int64_t value) {
+  return (value + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 /// Number of `type` in the schema's enum Element; -1 for a type that the
 /// schema does not know.

@@ -107,15 +107,15 @@ template <typename Op> static LogicalResult verifyOnlyOne(Op op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ModelOp::verify() {
-  std::pair<StringRef, uint64_t> numbers[] = {
+  std::pair<StringRef, int64_t> numbers[] = {
       {"layers", getLayers()},         {"hidden", getHidden()},
       {"vocabulary", getVocabulary()}, {"batch", getBatch()},
       {"context", getMaxContext()},    {"model context", getModelContext()},
       {"chunk", getPrefillChunk()}};
   for (auto [name, value] : numbers)
-    if (value > UINT32_MAX) // (C1)
-      return emitOpError(name) << " is " << static_cast<int64_t>(value)
-                               << ", expected 0 to " << UINT32_MAX;
+    if (value < 0 || value > UINT32_MAX) // (C1)
+      return emitOpError(name)
+             << " is " << value << ", expected 0 to " << UINT32_MAX;
   return verifyOnlyOne(*this); // (C2)
 }
 
@@ -127,7 +127,7 @@ LogicalResult ProvenanceOp::verify() {
 }
 
 LogicalResult SegmentOp::verify() {
-  if (static_cast<int64_t>(getSize()) < 0) // (C1)
+  if (getSize() < 0) // (C1)
     return emitOpError("expected a size of at least 0");
   return success();
 }
@@ -135,8 +135,8 @@ LogicalResult SegmentOp::verify() {
 LogicalResult WeightOp::verify() {
   if (failed(verifyTensor(*this, getType()))) // (C1)
     return failure();
-  if (std::optional<uint64_t> n = getPatternN()) {
-    uint64_t m = getPatternM().value_or(0);
+  if (std::optional<int64_t> n = getPatternN()) {
+    int64_t m = getPatternM().value_or(0);
     if (*n < 1 || *n >= m || m > 32) // (C2)
       return emitOpError("expected 1 <= n < m <= 32 in a pattern, got ")
              << *n << ":" << m;
@@ -195,10 +195,9 @@ LogicalResult KernelOp::verify() {
 
 LogicalResult ImageOp::verify() {
   for (int64_t offset : getKernelOffsets())
-    if (offset < 0 || offset >= static_cast<int64_t>(getCodeSize())) // (C2)
+    if (offset < 0 || offset >= getCodeSize()) // (C2)
       return emitOpError("a kernel begins at ")
-             << offset << ", outside the code of "
-             << static_cast<int64_t>(getCodeSize()) << " bytes";
+             << offset << ", outside the code of " << getCodeSize() << " bytes";
   return success();
 }
 
@@ -237,7 +236,7 @@ LogicalResult EntryOp::verify() {
 }
 
 LogicalResult BufferOp::verify() {
-  if (static_cast<int64_t>(getSize()) < 1) // (C1)
+  if (getSize() < 1) // (C1)
     return emitOpError("expected a size of at least 1");
   if (getOffset() && *getOffset() % kAlignment) // (C2)
     return emitOpError("the offset ")
@@ -271,7 +270,7 @@ LogicalResult BindOp::verify() {
   if (failed(verifyTensor(*this, getType()))) // (C2)
     return failure();
   RankedTensorType type = getTensorType();
-  if (tensorBytes(type) > static_cast<int64_t>(buffer.getSize())) // (C2)
+  if (tensorBytes(type) > buffer.getSize()) // (C2)
     return emitOpError("takes ")
            << tensorBytes(type) << " bytes of a buffer of " << buffer.getSize();
   switch (getRole()) {

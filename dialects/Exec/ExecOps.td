@@ -9,6 +9,11 @@ include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+/// A number of bytes, rows, ...: 64 bits, signed, though its type is i64.
+def Exec_Int : TypedSignlessIntegerAttrBase<I64, "int64_t", "a number"> {
+  let convertFromStorage = "$_self.getInt()";
+}
+
 def Exec_SymbolUser : DeclareOpInterfaceMethods<SymbolUserOpInterface>;
 
 //===----------------------------------------------------------------------===//
@@ -29,9 +34,9 @@ def Exec_ModelOp : Exec_Op<"model"> {
         context 512 of 2048 chunk 64
     ```
   }];
-  let arguments = (ins StrAttr:$model_name, I64Attr:$layers, I64Attr:$hidden,
-                       I64Attr:$vocabulary, I64Attr:$batch, I64Attr:$max_context,
-                       I64Attr:$model_context, I64Attr:$prefill_chunk,
+  let arguments = (ins StrAttr:$model_name, Exec_Int:$layers, Exec_Int:$hidden,
+                       Exec_Int:$vocabulary, Exec_Int:$batch, Exec_Int:$max_context,
+                       Exec_Int:$model_context, Exec_Int:$prefill_chunk,
                        UnitAttr:$recording);
   let assemblyFormat = [{
     $model_name `layers` $layers `hidden` $hidden `vocabulary` $vocabulary
@@ -81,7 +86,7 @@ def Exec_SegmentOp : Exec_Op<"segment", [Symbol]> {
     Example: `exec.segment @weights weights size 84934656`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_SegmentKind:$kind,
-                       I64Attr:$size);
+                       Exec_Int:$size);
   let assemblyFormat = "$sym_name $kind `size` $size attr-dict";
   let hasVerifier = 1;
 }
@@ -124,12 +129,12 @@ def Exec_WeightOp : Exec_Op<"weight", [Symbol, Exec_SymbolUser]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
-                       OptionalAttr<I64Attr>:$pattern_n,
-                       OptionalAttr<I64Attr>:$pattern_m,
-                       OptionalAttr<StrAttr>:$tile, I64Attr:$size,
+                       OptionalAttr<Exec_Int>:$pattern_n,
+                       OptionalAttr<Exec_Int>:$pattern_m,
+                       OptionalAttr<StrAttr>:$tile, Exec_Int:$size,
                        AnyAttr:$source, OptionalAttr<AnyAttr>:$view,
                        OptionalAttr<FlatSymbolRefAttr>:$segment,
-                       OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<Exec_Int>:$offset,
                        OptionalAttr<ArrayAttr>:$notes,
                        OptionalAttr<Exec_PruningAttr>:$pruning);
   let assemblyFormat = [{
@@ -186,7 +191,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [Symbol]> {
 
     Example: `exec.kernel @rms_norm_f32_k576 scratch 0`
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$scratch);
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_Int:$scratch);
   let assemblyFormat = "$sym_name `scratch` $scratch attr-dict";
   let hasVerifier = 1;
 }
@@ -204,7 +209,7 @@ def Exec_ImageOp : Exec_Op<"image", [Exec_SymbolUser]> {
     Example: `exec.image "avx2" in @code_avx2 code 8192 kernels [0, 512]`
   }];
   let arguments = (ins StrAttr:$level, FlatSymbolRefAttr:$segment,
-                       I64Attr:$code_size, DenseI64ArrayAttr:$kernel_offsets);
+                       Exec_Int:$code_size, DenseI64ArrayAttr:$kernel_offsets);
   let assemblyFormat = [{
     $level `in` $segment `code` $code_size `kernels` $kernel_offsets attr-dict
   }];
@@ -232,8 +237,8 @@ def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock,
     Example: see the dialect.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_EntryKind:$kind,
-                       I64Attr:$batch, I64Attr:$rows, UnitAttr:$all_logits,
-                       OptionalAttr<I64Attr>:$arena_size);
+                       Exec_Int:$batch, Exec_Int:$rows, UnitAttr:$all_logits,
+                       OptionalAttr<Exec_Int>:$arena_size);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name $kind `batch` $batch `rows` $rows (`all_logits` $all_logits^)?
@@ -254,7 +259,7 @@ def Exec_BufferOp : Exec_Op<"buffer"> {
 
     Example: `%x = exec.buffer 2304 at 4096`
   }];
-  let arguments = (ins I64Attr:$size, OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins Exec_Int:$size, OptionalAttr<Exec_Int>:$offset);
   let results = (outs Exec_OperandType:$result);
   let assemblyFormat = "$size (`at` $offset^)? attr-dict";
   let hasVerifier = 1;
@@ -346,7 +351,7 @@ def Exec_LaunchOp : Exec_Op<"launch", [Exec_SymbolUser]> {
     exec.launch @linear_k576 units 72 (in %x, in %w, out %y) "layers.0.q"
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, I64Attr:$units,
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_Int:$units,
                        Variadic<Exec_OperandType>:$operands,
                        DenseI32ArrayAttr:$access, StrAttr:$label);
   let assemblyFormat = [{
