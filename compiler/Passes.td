@@ -9,6 +9,229 @@ include "mlir/Pass/PassBase.td"
 // Raise: generic ONNX operators -> decode
 //===----------------------------------------------------------------------===//
 
+def OpenEntriesPass : Pass<"raise-open-entries", "::mlir::ModuleOp"> {
+  let summary = "Give decoder entries the positions and slots of their rows";
+  let description = [{
+    Before: as imported. After: every graph with `input_ids` [B, S] has two more
+    arguments, of roles `row_positions` [B, S] and `row_slots` [B], which the
+    operations of the next passes read.
+
+    ```mlir
+    onnx.graph @decode(%ids: tensor<1x1xi64> {onnx.role = "input_ids", ...})
+    ```
+    becomes
+    ```mlir
+    onnx.graph @decode(%ids: tensor<1x1xi64> {onnx.role = "input_ids", ...},
+        %p: tensor<1x1xi32> {onnx.role = "row_positions", ...},
+        %s: tensor<1xi32> {onnx.role = "row_slots", ...})
+    ```
+  }];
+  let dependentDialects = ["::sdc::onnxir::OnnxDialect"];
+}
+
+def FoldShapesPass : Pass<"raise-fold-shapes", "::mlir::ModuleOp"> {
+  let summary = "Compute shapes over the past length";
+  let description = [{
+    Before: types are what strict shape inference could give. After: a size
+    that does not depend on the past length P is a number in every type, and
+    small integer tensors that do not depend on P are constants. Sizes are
+    a + b P throughout; bounds of slices are clamped as ONNX says, INT64_MAX and
+    INT64_MIN among them; Reshape knows -1, 0 and allowzero.
+
+    ```mlir
+    %1 = onnx.node "Shape" since 25 (%x) : (tensor<1x4x64xf32>) -> tensor<3xi64>
+    ```
+    becomes
+    ```mlir
+    %1 = onnx.constant dense<[1, 4, 64]> : tensor<3xi64>
+    ```
+  }];
+  let dependentDialects = ["::sdc::onnxir::OnnxDialect"];
+}
+
+def PromoteFloatsPass : Pass<"raise-promote-floats", "::mlir::ModuleOp"> {
+  let summary = "Make activations f32";
+  let description = [{
+    After: every float result of a node is f32, and casts between float types are
+    gone but those of weights, which keep the type they are stored in.
+  }];
+  let dependentDialects = ["::sdc::onnxir::OnnxDialect"];
+}
+
+def RaiseEmbedPass : Pass<"raise-embed", "::mlir::ModuleOp"> {
+  let summary = "Raise rows of a table chosen by token ids";
+  let description = [{
+    A Gather whose element (b, s, c) is table[ids[b, s], c] becomes
+    `decode.embed`, also when the table is stored [H, V] behind a Transpose.
+
+    ```mlir
+    %x = onnx.node "Gather" since 13 (%table, %ids) : ...
+    ```
+    becomes
+    ```mlir
+    %w = decode.load @weight.0 : tensor<256x64xf32>
+    %x = decode.embed %ids, %w : ...
+    ```
+  }];
+  let dependentDialects = ["::sdc::decode::DecodeDialect"];
+}
+
+def RaiseLinearPass : Pass<"raise-linear", "::mlir::ModuleOp"> {
+  let summary = "Raise products with constant matrices";
+  let description = [{
+    MatMul and Gemm with a constant become `decode.linear`, with the bias that a
+    Gemm or a following Add gives it. The matrix is read as [rows, K] by a view,
+    whatever moves lie between it and the product (Transpose, Identity, Cast,
+    Reshape, Slice). A Gemm with alpha or beta other than 1 stays.
+
+    ```mlir
+    %y = onnx.node "MatMul" since 13 (%x, %w) : (tensor<1x1x64xf32>, tensor<64x32xf32>) -> ...
+    ```
+    becomes
+    ```mlir
+    %0 = decode.load @weight.1 : tensor<32x64xf32>   // view: transposed
+    %y = decode.linear %x, %0 : ...
+    ```
+  }];
+  let dependentDialects = ["::sdc::decode::DecodeDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseRmsNormPass : Pass<"raise-rms-norm", "::mlir::ModuleOp"> {
+  let summary = "Raise RMS norms";
+  let description = [{
+    RMSNormalization, SimplifiedLayerNormalization (either domain),
+    SkipSimplifiedLayerNormalization (whose sum becomes `arith.addf`), and any
+    spelling of x / sqrt(mean(x^2) + eps) * weight around a ReduceMean become
+    `decode.rms_norm`. A norm of heads reads [B, S, heads, size], whatever the
+    layout in the graph.
+  }];
+  let dependentDialects = ["::sdc::decode::DecodeDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseLayerNormPass : Pass<"raise-layer-norm", "::mlir::ModuleOp"> {
+  let summary = "Raise layer norms";
+  let description = [{
+    LayerNormalization over the last axis, with a bias or without, becomes
+    `decode.layer_norm`.
+  }];
+  let dependentDialects = ["::sdc::decode::DecodeDialect"];
+}
+
+def RaiseGatePass : Pass<"raise-gate", "::mlir::ModuleOp"> {
+  let summary = "Raise activations and gates";
+  let description = [{
+    A value whose elements are activation(g) * u, for rows g and u of linears,
+    becomes `decode.gate`; activation(g) alone `decode.activate`. Activations are
+    told by their formula: SiLU, both GELUs, quick GELU, ReLU and its square. Gate
+    and up may be column ranges of one product, which then becomes two linears.
+  }];
+  let dependentDialects = ["::sdc::decode::DecodeDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseResidualPass : Pass<"raise-residual", "::mlir::ModuleOp"> {
+  let summary = "Raise sums of rows";
+  let description = [{
+    An Add of two raised values [B, S, H] becomes `arith.addf`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def RaiseRotaryPass : Pass<"raise-rotary", "::mlir::ModuleOp"> {
+  let summary = "Raise rotary embeddings";
+  let description = [{
+    A value becomes `decode.rotary` when its elements are x1 c - x2 s and
+    x2 c + x1 s for the pairs of the first R elements of each head and are left
+    alone beyond, c and s being the cosine and sine of position x frequency. They
+    are computed in the graph, or lie in tables that hold just that within 1e-5 or
+    the rounding of their type. Half-split and interleaved pairs, heads first,
+    rows first or as columns, and the RotaryEmbedding operators of both domains
+    all end here. Frequencies that are powers of one base within 1e-6 become
+    those powers.
+  }];
+  let options = [
+    Option<"folder", "folder", "std::string", /*default=*/"",
+           "The folder to which paths in the IR are relative">];
+  let dependentDialects = ["::sdc::decode::DecodeDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseAttentionPass : Pass<"raise-attention", "::mlir::ModuleOp"> {
+  let summary = "Raise attention and its caches";
+  let description = [{
+    Softmax between two products, ai.onnx Attention and GroupQueryAttention become
+    `decode.append` and `decode.attention`; the outputs `present.*` go, and each
+    pair of past and present becomes a `decode.state`. Matched by index:
+
+    - query head h reads key and value head h / n of the past and the new rows;
+    - the mask is column <= P + row, with a window or without, as booleans or as
+      numbers that are added; guards of rows that are masked altogether are
+      dropped;
+    - factors on either side of the product add up to the scale, which becomes
+      1/sqrt(size) when it is within 1e-6 of that.
+
+    Sequences sit in slots without padding: attention_mask is 1 everywhere and
+    position_ids are P, P + 1, ... .
+  }];
+  let options = [
+    Option<"context", "context", "int64_t", /*default=*/"4096",
+           "Positions of a cache">,
+    Option<"folder", "folder", "std::string", /*default=*/"",
+           "The folder to which paths in the IR are relative">];
+  let dependentDialects = ["::sdc::decode::DecodeDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseMovesPass : Pass<"raise-moves", "::mlir::ModuleOp"> {
+  let summary = "Read through what only moves elements";
+  let description = [{
+    Operands of raised operations that are reshaped, transposed or sliced raised
+    values become `tensor.collapse_shape` or `tensor.expand_shape` of them, or the
+    values themselves.
+  }];
+  let dependentDialects = ["::sdc::decode::DecodeDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RaiseEntriesPass : Pass<"raise-entries", "::mlir::ModuleOp"> {
+  let summary = "Make functions of raised graphs";
+  let description = [{
+    An `onnx.graph` of which nothing generic is left becomes a `func.func` of
+    tokens, positions and slots. A prefill gives the logits of its last row: the
+    head reads that row only.
+  }];
+  let options = [
+    Option<"allLogits", "all-logits", "bool", /*default=*/"false",
+           "Logits of every row of a prefill">];
+  let dependentDialects = ["::sdc::decode::DecodeDialect", "::mlir::func::FuncDialect"];
+}
+
+def OrderEntriesPass : Pass<"order-entries", "::mlir::func::FuncOp"> {
+  let summary = "Put operations in one order";
+  let description = [{
+    Operations follow the order in which the result needs them, depth first; in a
+    sum, what a linear adds comes second. Needs no dominance to be repaired.
+  }];
+}
+
+def NameWeightsPass : Pass<"name-weights", "::mlir::ModuleOp"> {
+  let summary = "Name weights by what reads them";
+  let description = [{
+    `layers.N.q`, `.k`, `.v`, `.o`, `.gate`, `.up`, `.down`, `head`, `embed`;
+    `layers.N.attn_norm`, `.mlp_norm`, `.q_norm`, `.k_norm`, `final_norm`;
+    `rope.frequencies`; `<linear>.bias`. N is that of the cache that the layer's
+    attention reads. A weight with several names is several symbols that name the
+    same bytes. Weights come in the order in which they are read, states by layer.
+  }];
+  let dependentDialects = ["::sdc::decode::DecodeDialect"];
+}
+
+def VerifyRaisedPass : Pass<"verify-raised", "::mlir::ModuleOp"> {
+  let summary = "Check what holds when a model leaves the raise room";
+  let description = [{
+    No graph and no generic node is left, every shape is static, and both entries
+    are the same operations. Changes nothing. What is left is reported with one
+    error for each operator and reason, which lists the nodes and shows what lies
+    around the first.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Record: marks the inputs of linears
 //===----------------------------------------------------------------------===//
@@ -122,6 +345,8 @@ def PruneWeightsPass : Pass<"prune-weights", "::mlir::ModuleOp"> {
     Option<"threads", "threads", "unsigned", "1", "Threads">,
     Option<"maxMemory", "max-memory", "int64_t", "0",
            "Bytes that pruning may take; 0: what the largest input needs">,
+    Option<"planOnly", "plan-only", "bool", "false",
+           "Give new values their places, and leave these empty">,
   ];
   let dependentDialects = ["::sdc::decode::DecodeDialect",
                            "::sdc::nm::NMDialect"];
@@ -182,6 +407,8 @@ def PackWeightsPass : Pass<"pack-weights", "::mlir::ModuleOp"> {
            "Where relative paths of weights start; empty: beside the .mlir "
            "file">,
     Option<"threads", "threads", "unsigned", "1", "Threads">,
+    Option<"planOnly", "plan-only", "bool", "false",
+           "Give new bytes their places, and leave these empty">,
   ];
   let dependentDialects = ["::sdc::decode::DecodeDialect",
                            "::sdc::nm::NMDialect"];

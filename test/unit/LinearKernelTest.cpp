@@ -3,8 +3,8 @@
 // the bits do not depend on how units are cut into ranges, nor a row's result
 // on the other rows.
 
-#include "test/unit/KernelRunner.h"
 #include "kernels/Reference/Reference.h"
+#include "test/unit/KernelRunner.h"
 
 #include <algorithm>
 #include <cmath>

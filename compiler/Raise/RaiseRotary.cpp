@@ -1,0 +1,244 @@
+// raise-rotary: rotated heads become decode.rotary. A value is taken for one
+// when its elements are those of a rotation; which nodes compute them does not
+// matter.
+
+#include "compiler/Passes.h"
+#include "compiler/Raise/Rotation.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace sdc;
+using namespace sdc::onnxir;
+
+namespace sdc {
+#define GEN_PASS_DEF_RAISEROTARYPASS
+#include "compiler/Passes.h.inc"
+} // namespace sdc
+
+namespace {
+/// How a value holds heads: element (b, s, h, d) is at `indices`.
+struct Layout {
+  int64_t heads, size;
+  bool headsFirst = false;
+  bool isFlat = false;
+
+  SmallVector<Expr> indices(ExprContext &context, Expr b, Expr s, Expr h,
+                            Expr d) const {
+    if (isFlat)
+      return {b, s,
+              context.add(context.scale(h, static_cast<double>(size)), d)};
+    if (headsFirst)
+      return {b, h, s, d};
+    return {b, s, h, d};
+  }
+};
+
+/// One of the two terms of an element: coefficient x load x angle.
+struct Term {
+  double coefficient = 0;
+  Expr load = nullptr, angle = nullptr;
+};
+} // namespace
+
+/// The terms of a sum of two products with an activation.
+static bool splitTerms(RaiseRewriter &rewriter, Expr element,
+                       Term (&terms)[2]) {
+  if (element->getKind() != ExprKind::Sum || element->getNumber() != 0 ||
+      element->getOperands().size() != 2)
+    return false;
+  for (auto [term, operand, coefficient] :
+       llvm::zip(terms, element->getOperands(), element->getCoefficients())) {
+    term = {coefficient, nullptr, rewriter.context.integer(1)};
+    for (Expr factor : ExprContext::factors(operand)) {
+      bool isActivation = factor->getKind() == ExprKind::Load &&
+                          !rewriter.getConstantRoot(factor);
+      if (isActivation && term.load)
+        return false;
+      if (isActivation)
+        term.load = factor;
+      else
+        term.angle = rewriter.context.mul(term.angle, factor);
+    }
+    if (!term.load)
+      return false;
+  }
+  return true;
+}
+
+/// The heads of which `load` is element (b, s, h, d): a value of four
+/// dimensions, or columns of one of three.
+static Value headsOf(RaiseRewriter &rewriter, Expr load, Expr b, Expr s, Expr h,
+                     Expr d, const Layout &layout) {
+  ExprContext &context = rewriter.context;
+  Value root = rewriter.algebra.getRoot(load);
+  Expr any = context.variable(layout.size);
+  SmallVector<Expr> indices(load->getOperands());
+  if (indices.size() == 4) {
+    indices[3] = any;
+  } else if (indices.size() == 3) {
+    auto first = context.asInteger(context.sub(
+        indices[2],
+        context.add(context.scale(h, static_cast<double>(layout.size)), d)));
+    if (!first)
+      return {};
+    indices[2] = context.add(
+        context.add(context.scale(h, static_cast<double>(layout.size)), any),
+        context.integer(*first));
+  } else {
+    return {};
+  }
+  return rewriter.asHeads(rewriter.algebra.loadOf(root, indices), b, s, h, any,
+                          layout.heads, layout.size);
+}
+
+/// Raises `value` if `rotated` elements of each of its heads are rotated.
+static bool raiseRotary(RaiseRewriter &rewriter, ConstantReader &reader,
+                        Value value, const Layout &layout, int64_t rotated,
+                        bool interleaved) {
+  ExprContext &context = rewriter.context;
+  GraphAlgebra &algebra = rewriter.algebra;
+  int64_t half = rotated / 2;
+  Expr b = context.variable(rewriter.batch),
+       s = context.variable(rewriter.rows), h = context.variable(layout.heads),
+       j = context.variable(half);
+  Expr low = interleaved ? context.scale(j, 2) : j;
+  Expr high = context.add(low, context.integer(interleaved ? 1 : half));
+  auto at = [&](Value v, Expr d) {
+    return algebra.at(v, layout.indices(context, b, s, h, d));
+  };
+
+  // x1 c - x2 s
+  Term terms[2];
+  Expr lowElement = at(value, low);
+  if (!splitTerms(rewriter, lowElement, terms))
+    return false;
+  if (terms[0].coefficient < 0)
+    std::swap(terms[0], terms[1]);
+  auto [x1c, x2s] = std::tie(terms[0], terms[1]);
+  if (x1c.coefficient <= 0 || x2s.coefficient != -x1c.coefficient)
+    return false;
+  // x2 c + x1 s
+  Expr expected = context.scale(context.add(context.mul(x2s.load, x1c.angle),
+                                            context.mul(x1c.load, x2s.angle)),
+                                x1c.coefficient);
+  if (at(value, high) != expected)
+    return false;
+
+  // The two loads are elements of the same heads, and so is what is left.
+  Value x = headsOf(rewriter, x1c.load, b, s, h, low, layout);
+  if (!x || algebra.at(x, {b, s, h, low}) != x1c.load ||
+      algebra.at(x, {b, s, h, high}) != x2s.load)
+    return false;
+  if (rotated < layout.size) {
+    Expr rest = context.add(context.variable(layout.size - rotated),
+                            context.integer(rotated));
+    if (at(value, rest) != algebra.at(x, {b, s, h, rest}))
+      return false;
+  }
+
+  Expr position = context.add(context.past(), s);
+  std::optional<Rotation> rotation =
+      findRotation(rewriter, reader, x1c.angle, x2s.angle, position, j, half);
+  if (!rotation)
+    return false;
+  rotation->scale *= x1c.coefficient;
+  Value y = createRotary(rewriter, value.getLoc(), x, *rotation, interleaved);
+  if (layout.headsFirst)
+    y = rewriter.headsFirst(y);
+  if (layout.isFlat)
+    y = rewriter.reshape(y, cast<RankedTensorType>(value.getType()).getShape());
+  rewriter.replace(value, y);
+  return true;
+}
+
+/// The ways in which a value may hold heads.
+static SmallVector<Layout> layoutsOf(RaiseRewriter &rewriter, NodeOp node) {
+  SmallVector<Layout> layouts;
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(node.getResult(0).getType()).getShape();
+  if (shape[0] != rewriter.batch)
+    return layouts;
+  if (shape.size() == 4) {
+    if (shape[2] == rewriter.rows)
+      layouts.push_back({shape[1], shape[3], /*headsFirst=*/true, false});
+    if (shape[1] == rewriter.rows)
+      layouts.push_back({shape[2], shape[3], /*headsFirst=*/false, false});
+  }
+  int64_t heads = node.getInt("num_heads", 0);
+  if (shape.size() == 3 && shape[1] == rewriter.rows) {
+    if (auto sizes = rotarySizes(rewriter.algebra, node))
+      layouts.push_back(
+          {shape[2] / sizes->first, sizes->first, false, /*isFlat=*/true});
+    else if (heads > 0 && shape[2] % heads == 0)
+      layouts.push_back({heads, shape[2] / heads, false, /*isFlat=*/true});
+  }
+  return layouts;
+}
+
+/// The numbers of elements that may be rotated: all, or twice as many as there
+/// are numbers in a constant that the elements depend on.
+static SmallVector<int64_t> rotatedSizes(RaiseRewriter &rewriter, NodeOp node,
+                                         int64_t size) {
+  if (auto known = rotarySizes(rewriter.algebra, node))
+    return {known->second};
+  SmallVector<int64_t> sizes;
+  if (size % 2 == 0)
+    sizes.push_back(size);
+  auto consider = [&](Value root) {
+    int64_t last = cast<RankedTensorType>(root.getType()).getShape().back();
+    for (int64_t candidate : {2 * last, last})
+      if (candidate % 2 == 0 && candidate < size && candidate > 0 &&
+          !llvm::is_contained(sizes, candidate))
+        sizes.push_back(candidate);
+  };
+  ExprContext &context = rewriter.context;
+  SmallVector<Expr> indices(4, context.integer(0));
+  indices.resize(cast<RankedTensorType>(node.getResult(0).getType()).getRank());
+  auto visit = [&](auto &self, Expr expr) -> void {
+    Value root = rewriter.getConstantRoot(expr);
+    if (root && cast<RankedTensorType>(root.getType()).getRank() > 0)
+      consider(root);
+    for (Expr operand : expr->getOperands())
+      self(self, operand);
+  };
+  indices.back() = context.variable(2);
+  visit(visit, rewriter.algebra.at(node.getResult(0), indices));
+  return sizes;
+}
+
+static void raiseRotary(RaiseRewriter &rewriter, ConstantReader &reader,
+                        NodeOp node) {
+  auto type = dyn_cast<RankedTensorType>(node.getResult(0).getType());
+  if (!type || !type.hasStaticShape() || !type.getElementType().isF32() ||
+      (type.getRank() != 3 && type.getRank() != 4))
+    return;
+  rewriter.builder.setInsertionPointAfter(node);
+  for (const Layout &layout : layoutsOf(rewriter, node))
+    for (int64_t rotated : rotatedSizes(rewriter, node, layout.size))
+      for (bool interleaved : {false, true})
+        if (raiseRotary(rewriter, reader, node.getResult(0), layout, rotated,
+                        interleaved))
+          return;
+}
+
+namespace {
+struct RaiseRotaryPass
+    : public sdc::impl::RaiseRotaryPassBase<RaiseRotaryPass> {
+  using RaiseRotaryPassBase::RaiseRotaryPassBase;
+
+  void runOnOperation() override {
+    forEachEntry(getOperation(), [&](RaiseRewriter &rewriter) {
+      ConstantReader reader(rewriter.weights, folder);
+      // From the end: what puts rotated and other elements together comes
+      // before what rotates them.
+      SmallVector<NodeOp> nodes;
+      llvm::append_range(nodes, rewriter.graph.getBody().getOps<NodeOp>());
+      static constexpr StringRef kKinds[] = {"Add", "Sub", "Concat", "Reshape",
+                                             "RotaryEmbedding"};
+      for (NodeOp node : llvm::reverse(nodes))
+        if (llvm::is_contained(kKinds, node.getOpType()) && !node.use_empty())
+          raiseRotary(rewriter, reader, node);
+    });
+  }
+};
+} // namespace
