@@ -230,8 +230,10 @@ LogicalResult Packer::run(const PackProgress &progress) {
   uses = collectWeightUses(module);
   if (failed(makePlans()))
     return failure();
-  if (llvm::Error error =
-          runPackJobs(jobs, *spool, options.threads, progress)) {
+  llvm::Error error =
+      options.planOnly ? spool->finish()
+                       : runPackJobs(jobs, *spool, options.threads, progress);
+  if (error) {
     llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &e) {
       emitError(module.getLoc(), e.message());
     });

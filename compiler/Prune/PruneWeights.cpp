@@ -332,7 +332,7 @@ LogicalResult Pruner::prune() {
     settings.matrix = [&](StringRef key, int64_t columns, float *h) {
       return calibration->weigh(key, columns, positions, h);
     };
-  if (failed(report(runPruneJobs(groups, settings))))
+  if (!options.planOnly && failed(report(runPruneJobs(groups, settings))))
     return failure();
   if (spool && failed(report(spool->finish())))
     return failure();

@@ -2,6 +2,7 @@
 // that our tests use.
 
 #include "compiler/Passes.h"
+#include "compiler/Pipeline/Pipeline.h"
 #include "dialects/Decode/DecodeDialect.h"
 #include "dialects/Exec/ExecDialect.h"
 #include "dialects/NM/NMDialect.h"
@@ -23,6 +24,7 @@ int main(int argc, char **argv) {
       sdc::exec::ExecDialect, sdc::nm::NMDialect, sdc::onnxir::OnnxDialect>();
   mlir::registerTransformsPasses();
   sdc::registerSdcPasses();
+  sdc::registerPhasePipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "sdc optimizer driver\n", registry));
 }
