@@ -185,6 +185,8 @@ FailureOr<OwningOpRef<ModuleOp>> sdc::importOnnx(StringRef path,
   OnnxWeights weights(file, options.weightsDir, options.randomSeed, diagnostics,
                       context);
   weights.take(*model.mutable_graph());
+  if (options.dataFiles)
+    *options.dataFiles = weights.dataFiles();
   if (diagnostics.hasErrors())
     return failure();
 

@@ -9,6 +9,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace sdc {
 
@@ -18,6 +20,8 @@ struct ImportOptions {
   std::string weightsDir;
   /// Weights whose file is absent come from a random stream of this seed.
   std::optional<uint64_t> randomSeed;
+  /// Null, or given the paths of external data that the model names.
+  std::vector<std::string> *dataFiles = nullptr;
 };
 
 /// Imports the model in the file `path`, or model.onnx in the folder `path`.

@@ -44,6 +44,15 @@ public:
 
   llvm::ArrayRef<OnnxWeight> getWeights() const { return weights; }
 
+  /// The files of external data that are there, the model's own left out.
+  std::vector<std::string> dataFiles() const {
+    std::vector<std::string> paths;
+    for (const auto &[location, file] : files)
+      if (!file->absent && file->path != modelPath)
+        paths.push_back(file->path);
+    return paths;
+  }
+
 private:
   /// One file of external data, and what is wrong with it.
   struct DataFile {
