@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# What `tools/test.sh --full` does beyond the fast tests: the suite under
+# AddressSanitizer and UndefinedBehaviorSanitizer, clang-tidy, a decode under
+# valgrind, and SmolLM2 against onnxruntime.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+say() { printf '[full] %s\n' "$*" >&2; }
+failed=0
+step() {
+  local name=$1
+  shift
+  say "$name"
+  if "$@"; then say "$name: passed"; else say "$name: FAILED"; failed=1; fi
+}
+
+asan() {
+  cmake --preset asan >build/configure-asan.log 2>&1 &&
+    cmake --build --preset asan && ctest --preset asan
+}
+
+tidy() {
+  git ls-files '*.cpp' | grep -v '^test/' |
+    xargs -P "$(nproc)" -n 4 clang-tidy-22 -p build/dev --quiet
+}
+
+# AVX2 is the level that valgrind knows.
+decode_under_valgrind() {
+  local out=build/full
+  mkdir -p $out/tiny
+  tar xJf test/Inputs/tiny.tar.xz -C $out &&
+    build/dev/bin/sdc compile $out/tiny/llama/torch20 -o $out/tiny.sdx -c 64 \
+      --tokenizer none --pattern 16:32 --method magnitude &&
+    clang-22 test/e2e/Inputs/greedy.c -g -Iruntime/include -Lbuild/dev/lib \
+      -l:libsdc_runtime.a -lpthread -lm -o $out/greedy &&
+    valgrind -q --error-exitcode=1 $out/greedy $out/tiny.sdx 2 12 5 6 7
+}
+
+step "sanitizers" asan
+step "clang-tidy" tidy
+step "valgrind" decode_under_valgrind
+step "SmolLM2 against onnxruntime" \
+  build/py/bin/python test/e2e/check-smollm2.py build/dev/bin/sdc build/full
+exit $failed
