@@ -47,6 +47,8 @@ Compilation::Compilation(const CompileOptions &options)
   mlirContext = std::make_unique<MLIRContext>(makeRegistry(),
                                               MLIRContext::Threading::DISABLED);
   printer = std::make_unique<DiagnosticPrinter>(*mlirContext);
+  // The messages name the node; the text of the op would be a wall.
+  mlirContext->printOpOnDiagnostic(false);
   if (this->options.common.threads == 0)
     this->options.common.threads =
         std::max(1U, std::thread::hardware_concurrency());
