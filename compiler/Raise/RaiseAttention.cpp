@@ -232,6 +232,12 @@ static void raiseOperator(RaiseRewriter &rewriter, const CacheBuilder &caches,
     parts.allowed = context.conjunction(parts.allowed,
                                         context.lessEqual(parts.column, last));
   }
+  if (int64_t right = node.getInt("right_window_size", -1); right >= 0) {
+    Expr last = context.add(
+        parts.row, context.affine(total - Affine(rewriter.rows - right)));
+    parts.allowed = context.conjunction(parts.allowed,
+                                        context.lessEqual(parts.column, last));
+  }
   if (int64_t left = node.getInt("left_window_size", -1); left >= 0) {
     Expr first = context.add(
         parts.row, context.affine(total - Affine(rewriter.rows + left)));

@@ -65,30 +65,33 @@ static bool splitTerms(RaiseRewriter &rewriter, Expr element,
   return true;
 }
 
+namespace {
+/// Heads as elements of a root: all that is read of them is read here.
+struct HeadLoads {
+  Value root;
+  SmallVector<Expr> indices;
+  /// The last index for element 0 of a head.
+  Expr start = nullptr;
+
+  Expr at(RaiseRewriter &rewriter, Expr d) const {
+    SmallVector<Expr> place(indices);
+    place.back() = rewriter.context.add(start, d);
+    return rewriter.algebra.loadOf(root, place);
+  }
+};
+} // namespace
+
 /// The heads of which `load` is element (b, s, h, d): a value of four
 /// dimensions, or columns of one of three.
-static Value headsOf(RaiseRewriter &rewriter, Expr load, Expr b, Expr s, Expr h,
-                     Expr d, const Layout &layout) {
-  ExprContext &context = rewriter.context;
-  Value root = rewriter.algebra.getRoot(load);
-  Expr any = context.variable(layout.size);
-  SmallVector<Expr> indices(load->getOperands());
-  if (indices.size() == 4) {
-    indices[3] = any;
-  } else if (indices.size() == 3) {
-    auto first = context.asInteger(context.sub(
-        indices[2],
-        context.add(context.scale(h, static_cast<double>(layout.size)), d)));
-    if (!first)
-      return {};
-    indices[2] = context.add(
-        context.add(context.scale(h, static_cast<double>(layout.size)), any),
-        context.integer(*first));
-  } else {
-    return {};
-  }
-  return rewriter.asHeads(rewriter.algebra.loadOf(root, indices), b, s, h, any,
-                          layout.heads, layout.size);
+static std::optional<HeadLoads> headsOf(RaiseRewriter &rewriter, Expr load,
+                                        Expr d) {
+  if (load->getOperands().size() != 3 && load->getOperands().size() != 4)
+    return std::nullopt;
+  HeadLoads heads;
+  heads.root = rewriter.algebra.getRoot(load);
+  heads.indices.assign(load->getOperands().begin(), load->getOperands().end());
+  heads.start = rewriter.context.sub(heads.indices.back(), d);
+  return heads;
 }
 
 /// Raises `value` if `rotated` elements of each of its heads are rotated.
@@ -125,16 +128,21 @@ static bool raiseRotary(RaiseRewriter &rewriter, ConstantReader &reader,
     return false;
 
   // The two loads are elements of the same heads, and so is what is left.
-  Value x = headsOf(rewriter, x1c.load, b, s, h, low, layout);
-  if (!x || algebra.at(x, {b, s, h, low}) != x1c.load ||
-      algebra.at(x, {b, s, h, high}) != x2s.load)
+  std::optional<HeadLoads> loads = headsOf(rewriter, x1c.load, low);
+  if (!loads || loads->at(rewriter, low) != x1c.load ||
+      loads->at(rewriter, high) != x2s.load)
     return false;
   if (rotated < layout.size) {
     Expr rest = context.add(context.variable(layout.size - rotated),
                             context.integer(rotated));
-    if (at(value, rest) != algebra.at(x, {b, s, h, rest}))
+    if (at(value, rest) != loads->at(rewriter, rest))
       return false;
   }
+  Expr d = context.variable(layout.size);
+  Value x = rewriter.asHeads(loads->at(rewriter, d), b, s, h, d, layout.heads,
+                             layout.size);
+  if (!x)
+    return false;
 
   Expr position = context.add(context.past(), s);
   std::optional<Rotation> rotation =

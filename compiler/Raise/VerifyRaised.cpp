@@ -3,6 +3,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Raise/RaiseRewriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -149,13 +150,19 @@ static void reportGraph(GraphOp graph) {
           << "' is read";
 }
 
-/// The operations of an entry but for those that depend on the number of rows.
-static SmallVector<StringRef> wordsOf(func::FuncOp entry) {
-  SmallVector<StringRef> words;
-  entry.walk([&](Operation *op) {
-    if (!isa<decode::LastRowOp>(op))
-      words.push_back(op->getName().getStringRef());
-  });
+/// The operations of an entry with their attributes, but for those that depend
+/// on the number of rows.
+static SmallVector<std::pair<StringRef, Attribute>>
+wordsOf(func::FuncOp entry) {
+  SmallVector<std::pair<StringRef, Attribute>> words;
+  for (Operation &op : entry.getBody().front()) {
+    if (isa<decode::LastRowOp>(op))
+      continue;
+    // A reshape holds its shape, which has the rows in it.
+    bool isReshape = isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+    words.push_back({op.getName().getStringRef(),
+                     isReshape ? Attribute() : op.getPropertiesAsAttribute()});
+  }
   return words;
 }
 
