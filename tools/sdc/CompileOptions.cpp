@@ -237,7 +237,7 @@ void sdc::addCompileOptions(CLI::App &verb, CompileOptions &options) {
   verb.add_option("--emit", options.emit,
                   "sdx; onnx: the pruned weights in the original graph; llvm "
                   "or asm: the generated code as text")
-      ->check(CLI::IsMember({"sdx", "onnx", "object", "llvm", "asm"}))
+      ->check(CLI::IsMember({"sdx", "onnx", "llvm", "asm"}))
       ->capture_default_str();
   verb.add_option("--compile-from", options.compileFrom,
                   "MODEL is the .mlir text that this phase begins with");
