@@ -212,9 +212,9 @@ static std::optional<Cached> matchCached(RaiseRewriter &rewriter,
   int64_t kvHeads = caches.headsOf(cached.layer, what);
   if (kvHeads <= 0 || heads % kvHeads != 0)
     return fail("do not serve groups of heads", first);
-  Expr h = context.variable(kvHeads), g = context.variable(heads / kvHeads);
-  Expr head =
-      context.add(context.scale(h, static_cast<double>(heads / kvHeads)), g);
+  int64_t group = heads / kvHeads;
+  Expr h = context.variable(kvHeads), g = context.variable(group);
+  Expr head = context.add(context.scale(h, static_cast<double>(group)), g);
   Expr pastElement = element(b, head, u, d);
   auto [pastScale, past] = ExprContext::splitCoefficient(pastElement);
   if (!past || caches.layerOf(past, what, {b, h, u, d}) != cached.layer)
@@ -392,10 +392,12 @@ void sdc::raiseGroupQuery(RaiseRewriter &rewriter, const CacheBuilder &caches,
     std::optional<Rotation> rotation =
         findRotation(rewriter, reader, algebra.at(cos, {position, j}),
                      algebra.at(sin, {position, j}), position, j, half);
+    if (!rotation && !reader.getProblem().empty())
+      return setReason(node, "cos_cache and sin_cache can't be read: " +
+                                 reader.getProblem());
     if (!rotation)
       return setReason(node, "cos_cache and sin_cache do not hold the cosines "
-                             "and sines of position x frequency, or can't be "
-                             "read");
+                             "and sines of position x frequency");
     bool interleaved = node.getInt("rotary_interleaved", 0) != 0;
     q = createRotary(rewriter, node.getLoc(), q, *rotation, interleaved);
     k = createRotary(rewriter, node.getLoc(), k, *rotation, interleaved);

@@ -212,7 +212,7 @@ static Expr elementOfReshape(GraphAlgebra &algebra, Value source,
     flat = context.add(context.scale(flat, static_cast<double>(size)), index);
   ArrayRef<int64_t> sizes = cast<RankedTensorType>(source.getType()).getShape();
   SmallVector<Expr> inner(sizes.size());
-  for (int64_t i = sizes.size() - 1; i >= 0; --i) {
+  for (size_t i = sizes.size(); i-- > 0;) {
     inner[i] = context.mod(flat, sizes[i]);
     flat = context.floorDiv(flat, sizes[i]);
   }

@@ -59,7 +59,7 @@ private:
   llvm::DenseMap<Expr, Expr> elements;
 };
 
-/// Shape rules, one for each operator (GraphShapes.cpp).
+/// Shape rules, one for each operator (GraphShapes.cpp, GraphParts.cpp).
 std::optional<AffineShape> shapeOfResult(GraphAlgebra &algebra,
                                          onnxir::NodeOp node, unsigned result);
 /// Element rules, one for each operator; null for an operator that none
@@ -79,8 +79,8 @@ std::optional<std::pair<int64_t, int64_t>>
 rotarySizes(const GraphAlgebra &algebra, onnxir::NodeOp node);
 
 /// `axis` of a tensor of this rank, counted from the front.
-inline int64_t fromFront(int64_t axis, int64_t rank) {
-  return axis < 0 ? axis + rank : axis;
+template <typename Rank> int64_t fromFront(int64_t axis, Rank rank) {
+  return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
 }
 /// The axes of a node, which are an attribute in old schemas and input
 /// `input` in new ones; none if they are left out or not known.

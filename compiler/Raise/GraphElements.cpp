@@ -4,6 +4,7 @@
 #include "compiler/Raise/GraphAlgebra.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
@@ -182,11 +183,16 @@ static Expr unary(GraphAlgebra &algebra, NodeOp node, Expr a) {
 //===----------------------------------------------------------------------===//
 
 static bool contains(Expr expr, Expr variable) {
-  if (expr == variable)
-    return true;
-  return llvm::any_of(expr->getOperands(), [&](Expr operand) {
-    return contains(operand, variable);
-  });
+  SmallVector<Expr> stack{expr};
+  SmallPtrSet<Expr, 16> seen;
+  while (!stack.empty()) {
+    Expr next = stack.pop_back_val();
+    if (next == variable)
+      return true;
+    if (seen.insert(next).second)
+      llvm::append_range(stack, next->getOperands());
+  }
+  return false;
 }
 
 /// Reductions of integers: of terms that are equal, or of a few terms.

@@ -29,7 +29,7 @@ static Expr elementOfUnsqueeze(GraphAlgebra &algebra, NodeOp node,
   auto axes = axesOf(algebra, node, 1);
   if (!axes)
     return nullptr;
-  int64_t rank = indices.size();
+  auto rank = static_cast<int64_t>(indices.size());
   SmallVector<Expr> inner;
   for (int64_t i = 0; i < rank; ++i)
     if (llvm::none_of(*axes,
@@ -44,7 +44,7 @@ static Expr elementOfSqueeze(GraphAlgebra &algebra, NodeOp node,
   auto axes = axesOf(algebra, node, 1);
   if (!axes)
     return nullptr;
-  int64_t rank = shape->size();
+  auto rank = static_cast<int64_t>(shape->size());
   SmallVector<Expr> inner;
   for (size_t i = 0; i < shape->size(); ++i) {
     Affine size = (*shape)[i];
@@ -261,7 +261,7 @@ static Expr elementOfShape(GraphAlgebra &algebra, NodeOp node,
   std::optional<int64_t> place = context.asInteger(indices[0]);
   if (!shape || !place)
     return nullptr;
-  int64_t rank = shape->size();
+  auto rank = static_cast<int64_t>(shape->size());
   int64_t start =
       std::clamp<int64_t>(fromFront(node.getInt("start", 0), rank), 0, rank);
   if (start + *place >= rank)

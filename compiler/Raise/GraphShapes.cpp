@@ -44,23 +44,6 @@ static Shape broadcastAll(GraphAlgebra &algebra, NodeOp node) {
   return result;
 }
 
-std::optional<SmallVector<int64_t>> sdc::axesOf(GraphAlgebra &algebra,
-                                                NodeOp node, unsigned input) {
-  if (Value axes = node.getInput(input)) {
-    std::optional<AffineShape> contents = algebra.getContents(axes);
-    if (!contents)
-      return std::nullopt;
-    SmallVector<int64_t> result;
-    for (Affine axis : *contents) {
-      if (!axis.isConstant())
-        return std::nullopt;
-      result.push_back(axis.base);
-    }
-    return result;
-  }
-  return llvm::to_vector(node.getInts("axes"));
-}
-
 //===----------------------------------------------------------------------===//
 // Operators that move elements
 //===----------------------------------------------------------------------===//
@@ -69,7 +52,7 @@ static Shape shapeOfShape(GraphAlgebra &algebra, NodeOp node) {
   Shape input = shapeOf(algebra, node.getInput(0));
   if (!input)
     return std::nullopt;
-  int64_t rank = input->size();
+  auto rank = static_cast<int64_t>(input->size());
   auto clamp = [&](int64_t axis) {
     return std::clamp<int64_t>(fromFront(axis, rank), 0, rank);
   };
@@ -160,7 +143,7 @@ static Shape shapeOfUnsqueeze(GraphAlgebra &algebra, NodeOp node) {
   auto axes = axesOf(algebra, node, 1);
   if (!input || !axes)
     return std::nullopt;
-  int64_t rank = input->size() + axes->size();
+  auto rank = static_cast<int64_t>(input->size() + axes->size());
   AffineShape result(rank, Affine(0));
   for (int64_t axis : *axes)
     result[fromFront(axis, rank)] = Affine(1);
@@ -177,7 +160,7 @@ static Shape shapeOfSqueeze(GraphAlgebra &algebra, NodeOp node) {
   if (!input || !axes)
     return std::nullopt;
   AffineShape result;
-  int64_t rank = input->size();
+  auto rank = static_cast<int64_t>(input->size());
   for (size_t i = 0; i < input->size(); ++i) {
     Affine size = (*input)[i];
     bool dropped = axes->empty() ? size == Affine(1)
@@ -270,97 +253,6 @@ static Shape shapeOfRange(GraphAlgebra &algebra, NodeOp node) {
       Affine(std::max<int64_t>((length.base + step - 1) / step, 0))};
 }
 
-/// `value` between 0 and `size`, when that is the same for every P.
-static std::optional<Affine> clampToSize(Affine value, Affine size) {
-  constexpr int64_t kFar = int64_t(1) << 30;
-  if (value.base >= kFar)
-    return size;
-  if (value.base <= -kFar)
-    return Affine(0);
-  if ((Affine(-1) - value).isNonNegative())
-    value = value + size;
-  if ((value - size).isNonNegative())
-    return size;
-  if (value.isNonNegative() && (size - value).isNonNegative())
-    return value;
-  if ((Affine(0) - value).isNonNegative())
-    return Affine(0);
-  return std::nullopt;
-}
-
-std::optional<SmallVector<SliceRange>> sdc::slicesOf(GraphAlgebra &algebra,
-                                                     NodeOp node) {
-  Shape input = shapeOf(algebra, node.getInput(0));
-  Shape starts, ends, steps;
-  if (node.getInputs().size() > 1) {
-    starts = algebra.getContents(node.getInput(1));
-    ends = algebra.getContents(node.getInput(2));
-  } else {
-    starts = AffineShape(node.getInts("starts").begin(),
-                         node.getInts("starts").end());
-    ends =
-        AffineShape(node.getInts("ends").begin(), node.getInts("ends").end());
-  }
-  auto axes = axesOf(algebra, node, 3);
-  if (!input || !starts || !ends || !axes || ends->size() != starts->size())
-    return std::nullopt;
-  if (axes->empty())
-    for (size_t i = 0; i < starts->size(); ++i)
-      axes->push_back(i);
-  if (Value given = node.getInput(4))
-    steps = algebra.getContents(given);
-  else
-    steps = AffineShape(starts->size(), Affine(1));
-  if (!steps || steps->size() != starts->size() ||
-      axes->size() != starts->size())
-    return std::nullopt;
-
-  SmallVector<SliceRange> result;
-  for (Affine size : *input)
-    result.push_back({Affine(0), size, 1});
-  int64_t rank = input->size();
-  for (auto [axis, start, end, step] :
-       llvm::zip(*axes, *starts, *ends, *steps)) {
-    int64_t dim = fromFront(axis, rank);
-    if (dim < 0 || dim >= rank || !step.isConstant() || step.base == 0)
-      return std::nullopt;
-    Affine size = (*input)[dim];
-    SliceRange &range = result[dim];
-    range.step = step.base;
-    if (step.base < 0) {
-      // Backwards: only over sizes that are numbers.
-      if (!size.isConstant() || !start.isConstant() || !end.isConstant())
-        return std::nullopt;
-      int64_t n = size.base;
-      auto place = [&](int64_t at, int64_t lowest) {
-        return std::clamp<int64_t>(at < 0 ? at + n : at, lowest, n - 1);
-      };
-      int64_t first = place(start.base, 0), last = place(end.base, -1);
-      int64_t stride = -step.base;
-      range.start = Affine(first);
-      range.size = Affine(
-          n == 0 ? 0
-                 : std::max<int64_t>((first - last + stride - 1) / stride, 0));
-      continue;
-    }
-    std::optional<Affine> first = clampToSize(start, size);
-    std::optional<Affine> last = clampToSize(end, size);
-    if (!first || !last)
-      return std::nullopt;
-    Affine length = *last - *first;
-    if (length.isConstant() && length.base < 0)
-      length = Affine(0);
-    if (step.base > 1) {
-      if (!length.isConstant())
-        return std::nullopt;
-      length = Affine((length.base + step.base - 1) / step.base);
-    }
-    range.start = *first;
-    range.size = length;
-  }
-  return result;
-}
-
 static Shape shapeOfSlice(GraphAlgebra &algebra, NodeOp node) {
   auto slices = slicesOf(algebra, node);
   if (!slices)
@@ -369,37 +261,6 @@ static Shape shapeOfSlice(GraphAlgebra &algebra, NodeOp node) {
   for (const SliceRange &slice : *slices)
     result.push_back(slice.size);
   return result;
-}
-
-std::optional<std::pair<Affine, Affine>>
-sdc::splitRange(GraphAlgebra &algebra, NodeOp node, unsigned result) {
-  Shape input = shapeOf(algebra, node.getInput(0));
-  if (!input)
-    return std::nullopt;
-  Affine size = (*input)[fromFront(node.getInt("axis", 0), input->size())];
-  AffineShape sizes;
-  if (Value given = node.getInput(1)) {
-    std::optional<AffineShape> contents = algebra.getContents(given);
-    if (!contents)
-      return std::nullopt;
-    sizes = *contents;
-  } else if (!node.getInts("split").empty()) {
-    sizes =
-        AffineShape(node.getInts("split").begin(), node.getInts("split").end());
-  } else {
-    int64_t count = node.getInt("num_outputs", node.getNumResults());
-    if (!size.isConstant() || count <= 0)
-      return std::nullopt;
-    int64_t each = (size.base + count - 1) / count;
-    for (int64_t i = 0; i < count; ++i)
-      sizes.push_back(Affine(std::min(each, size.base - i * each)));
-  }
-  if (result >= sizes.size())
-    return std::nullopt;
-  Affine start;
-  for (unsigned i = 0; i < result; ++i)
-    start = start + sizes[i];
-  return std::make_pair(start, sizes[result]);
 }
 
 static Shape shapeOfSplit(GraphAlgebra &algebra, NodeOp node, unsigned result) {
@@ -445,7 +306,7 @@ static Shape shapeOfReduction(GraphAlgebra &algebra, NodeOp node) {
   if (!input || !axes)
     return std::nullopt;
   bool keeps = node.getInt("keepdims", 1) != 0;
-  int64_t rank = input->size();
+  auto rank = static_cast<int64_t>(input->size());
   if (axes->empty()) {
     if (node.getInt("noop_with_empty_axes", 0) != 0)
       return input;

@@ -282,7 +282,7 @@ struct RaiseAttentionPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     forEachEntry(module, [&](RaiseRewriter &rewriter) {
-      ConstantReader reader(rewriter.weights, folder);
+      ConstantReader reader(getOperation(), rewriter.weights, folder);
       CacheBuilder caches(module, rewriter, context);
       SmallVector<NodeOp> nodes;
       llvm::append_range(nodes, rewriter.graph.getBody().getOps<NodeOp>());

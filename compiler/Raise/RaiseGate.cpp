@@ -4,6 +4,8 @@
 #include "compiler/Passes.h"
 #include "compiler/Raise/RaiseRewriter.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <cmath>
 
 using namespace mlir;
@@ -72,14 +74,21 @@ static Expr withoutFactors(ExprContext &context, Expr product, Expr part) {
   return result;
 }
 
-/// The loads of computed values in `expr`.
-static void collectLoads(Expr expr, llvm::SmallSetVector<Expr, 4> &loads) {
-  if (expr->getKind() == ExprKind::Load) {
-    loads.insert(expr);
-    return;
+/// The loads in `expr`, left to right.
+static llvm::SmallSetVector<Expr, 4> loadsOf(Expr expr) {
+  llvm::SmallSetVector<Expr, 4> loads;
+  SmallVector<Expr> stack{expr};
+  SmallPtrSet<Expr, 16> seen;
+  while (!stack.empty()) {
+    Expr next = stack.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (next->getKind() == ExprKind::Load)
+      loads.insert(next);
+    else
+      llvm::append_range(stack, llvm::reverse(next->getOperands()));
   }
-  for (Expr operand : expr->getOperands())
-    collectLoads(operand, loads);
+  return loads;
 }
 
 /// Whether the row of an expression's values is that of a linear.
@@ -97,8 +106,7 @@ static void raiseGate(RaiseRewriter &rewriter, NodeOp node) {
     return;
   SmallVector<Expr> indices = rewriter.algebra.variablesOf(result);
   Expr element = rewriter.algebra.at(result, indices);
-  llvm::SmallSetVector<Expr, 4> loads;
-  collectLoads(element, loads);
+  llvm::SmallSetVector<Expr, 4> loads = loadsOf(element);
   if (loads.empty() || loads.size() > 2 || !llvm::all_of(loads, [&](Expr load) {
         return isOfLinear(rewriter.algebra, load);
       }))

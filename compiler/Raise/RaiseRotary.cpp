@@ -5,6 +5,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Raise/Rotation.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace sdc;
@@ -202,15 +203,18 @@ static SmallVector<int64_t> rotatedSizes(RaiseRewriter &rewriter, NodeOp node,
   ExprContext &context = rewriter.context;
   SmallVector<Expr> indices(4, context.integer(0));
   indices.resize(cast<RankedTensorType>(node.getResult(0).getType()).getRank());
-  auto visit = [&](auto &self, Expr expr) -> void {
-    Value root = rewriter.getConstantRoot(expr);
+  indices.back() = context.variable(2);
+  SmallVector<Expr> stack{rewriter.algebra.at(node.getResult(0), indices)};
+  SmallPtrSet<Expr, 16> seen;
+  while (!stack.empty()) {
+    Expr next = stack.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    Value root = rewriter.getConstantRoot(next);
     if (root && cast<RankedTensorType>(root.getType()).getRank() > 0)
       consider(root);
-    for (Expr operand : expr->getOperands())
-      self(self, operand);
-  };
-  indices.back() = context.variable(2);
-  visit(visit, rewriter.algebra.at(node.getResult(0), indices));
+    llvm::append_range(stack, next->getOperands());
+  }
   return sizes;
 }
 
@@ -236,7 +240,7 @@ struct RaiseRotaryPass
 
   void runOnOperation() override {
     forEachEntry(getOperation(), [&](RaiseRewriter &rewriter) {
-      ConstantReader reader(rewriter.weights, folder);
+      ConstantReader reader(getOperation(), rewriter.weights, folder);
       // From the end: what puts rotated and other elements together comes
       // before what rotates them.
       SmallVector<NodeOp> nodes;

@@ -1,10 +1,8 @@
 // Frequencies out of expressions and out of tables.
 
 #include "compiler/Raise/Rotation.h"
+#include "compiler/Weights/WeightReader.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/Support/Endian.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include <cmath>
 
 using namespace mlir;
@@ -15,68 +13,55 @@ using namespace sdc::onnxir;
 // Constants
 //===----------------------------------------------------------------------===//
 
-static const llvm::fltSemantics &semanticsOf(Type type) {
-  return cast<FloatType>(type).getFloatSemantics();
-}
+ConstantReader::ConstantReader(ModuleOp module, WeightSymbols &weights,
+                               StringRef folder)
+    : weights(weights), folder(weightFolderOf(module, folder)) {}
 
-/// The elements of a range of a file.
-static bool readFile(decode::FileAttr file, StringRef folder, Type element,
-                     std::vector<double> &values) {
-  SmallString<128> path(file.getPath());
-  if (!llvm::sys::path::is_absolute(path)) {
-    path = folder;
-    llvm::sys::path::append(path, file.getPath());
-  }
-  auto buffer = llvm::MemoryBuffer::getFileSlice(path, file.getLength(),
-                                                 file.getOffset());
-  if (!buffer ||
-      static_cast<int64_t>((*buffer)->getBufferSize()) < file.getLength())
+bool ConstantReader::readWeight(decode::WeightOp weight,
+                                std::vector<float> &values) {
+  if (isa<decode::RandomAttr>(weight.getSource())) {
+    problem = ("'" + weight.getSymName() + "' is random").str();
     return false;
-  unsigned width = element.getIntOrFloatBitWidth() / 8;
-  const char *data = (*buffer)->getBufferStart();
-  for (int64_t at = 0; at + width <= file.getLength(); at += width) {
-    uint64_t bits = 0;
-    for (unsigned byte = 0; byte < width; ++byte)
-      bits |= static_cast<uint64_t>(static_cast<uint8_t>(data[at + byte]))
-              << (8 * byte);
-    APFloat value(semanticsOf(element), APInt(width * 8, bits));
-    bool losesInfo = false;
-    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                  &losesInfo);
-    values.push_back(value.convertToDouble());
   }
+  llvm::Expected<WeightReader> reader = WeightReader::open(weight, folder);
+  if (!reader) {
+    problem = llvm::toString(reader.takeError());
+    return false;
+  }
+  values.resize(reader->rows() * reader->columns());
+  reader->readRows(0, reader->rows(), values.data(), reader->columns());
   return true;
 }
 
-const std::vector<double> *ConstantReader::read(Value root) {
-  Type element = getElementTypeOrSelf(root.getType());
-  if (!isa<FloatType>(element))
+const std::vector<float> *ConstantReader::read(Value root) {
+  if (!isa<FloatType>(getElementTypeOrSelf(root.getType())))
     return nullptr;
-  Attribute source;
-  if (auto constant = root.getDefiningOp<ConstantOp>())
-    source = constant.getValue();
-  else if (auto weight = root.getDefiningOp<WeightRefOp>())
-    source = weights.lookup(weight.getWeightAttr().getAttr()).getSource();
-  if (!source)
+  auto constant = root.getDefiningOp<ConstantOp>();
+  auto weight = root.getDefiningOp<WeightRefOp>();
+  if (!constant && !weight)
     return nullptr;
-  std::unique_ptr<std::vector<double>> &values = known[source];
-  if (values)
-    return values->empty() ? nullptr : values.get();
-  values = std::make_unique<std::vector<double>>();
-  if (auto file = dyn_cast<decode::FileAttr>(source)) {
-    if (!readFile(file, folder, element, *values))
-      values->clear();
-  } else if (auto elements = dyn_cast<ElementsAttr>(source)) {
-    if (auto all = elements.tryGetValues<APFloat>()) {
-      for (APFloat value : *all) {
-        bool losesInfo = false;
-        value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                      &losesInfo);
-        values->push_back(value.convertToDouble());
-      }
+  Attribute key = constant ? Attribute(constant.getValue())
+                           : Attribute(weight.getWeightAttr());
+  auto [found, isNew] = known.try_emplace(key);
+  if (!isNew)
+    return found->second.get();
+  auto values = std::make_unique<std::vector<float>>();
+  if (weight) {
+    if (!readWeight(weights.lookup(weight.getWeightAttr().getAttr()), *values))
+      return nullptr;
+  } else {
+    auto all = constant.getValue().tryGetValues<APFloat>();
+    if (!all)
+      return nullptr;
+    for (APFloat value : *all) {
+      bool losesInfo = false;
+      value.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven,
+                    &losesInfo);
+      values->push_back(value.convertToFloat());
     }
   }
-  return values->empty() ? nullptr : values.get();
+  found->second = std::move(values);
+  return found->second.get();
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,8 +100,7 @@ static std::optional<double> evaluate(RaiseRewriter &rewriter,
         if (leaf == j)
           return value;
         Value root = rewriter.getConstantRoot(leaf);
-        const std::vector<double> *elements =
-            root ? reader.read(root) : nullptr;
+        const std::vector<float> *elements = root ? reader.read(root) : nullptr;
         if (!elements)
           return std::nullopt;
         double flat = 0;
@@ -201,8 +185,8 @@ static std::optional<Rotation> findTables(RaiseRewriter &rewriter,
     return std::nullopt;
   auto type = cast<RankedTensorType>(cosTable.getType());
   int64_t positions = type.getDimSize(0), width = type.getDimSize(1);
-  const std::vector<double> *cosines = reader.read(cosTable);
-  const std::vector<double> *sines = reader.read(sinTable);
+  const std::vector<float> *cosines = reader.read(cosTable);
+  const std::vector<float> *sines = reader.read(sinTable);
   if (!cosines || !sines || positions < 2)
     return std::nullopt;
 
@@ -215,8 +199,8 @@ static std::optional<Rotation> findTables(RaiseRewriter &rewriter,
     if (!column || *column < 0 || *column >= static_cast<double>(width))
       return std::nullopt;
     columns.push_back(static_cast<int64_t>(*column));
-    auto at = [&](const std::vector<double> &table, int64_t p) {
-      return table[p * width + columns.back()];
+    auto at = [&](const std::vector<float> &table, int64_t p) {
+      return static_cast<double>(table[p * width + columns.back()]);
     };
     frequencies.push_back(
         frequencyOf([&](int64_t p) { return at(*cosines, p); },

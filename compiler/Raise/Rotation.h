@@ -17,18 +17,24 @@ struct Rotation {
 /// Reads constants and weights by index.
 class ConstantReader {
 public:
-  /// Files of the IR are relative to `folder`.
-  ConstantReader(WeightSymbols &weights, llvm::StringRef folder)
-      : weights(weights), folder(folder) {}
+  /// Files of the IR are relative to `folder`, or to that of the .mlir file if
+  /// it is empty.
+  ConstantReader(mlir::ModuleOp module, WeightSymbols &weights,
+                 llvm::StringRef folder);
 
   /// All elements of a constant or weight, row-major; null if they can't be
-  /// read.
-  const std::vector<double> *read(mlir::Value root);
+  /// read, or are random.
+  const std::vector<float> *read(mlir::Value root);
+
+  /// Why something could not be read; empty if all could.
+  llvm::StringRef getProblem() const { return problem; }
 
 private:
+  bool readWeight(decode::WeightOp weight, std::vector<float> &values);
+
   WeightSymbols &weights;
-  std::string folder;
-  llvm::DenseMap<mlir::Attribute, std::unique_ptr<std::vector<double>>> known;
+  std::string folder, problem;
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<std::vector<float>>> known;
 };
 
 /// The rotation by which `cosine` and `sine`, expressions of the position and

@@ -76,6 +76,8 @@ public:
   /// The number of elements that a variable runs over.
   Affine getExtent() const { return extent; }
 
+  /// Whether it is 0 or 1 for sure.
+  bool isBoolean() const;
   bool isConstant() const { return kind == ExprKind::Constant; }
   bool isConstant(double value) const {
     return isConstant() && number == value;
@@ -183,6 +185,14 @@ private:
   unsigned nextId = 0;
   Expr pastLength = nullptr;
 };
+
+template <typename Change> Expr ExprContext::intoSelect(Expr a, Change change) {
+  if (a->getKind() != ExprKind::Select || !a->getOperand(1)->isConstant() ||
+      !a->getOperand(2)->isConstant())
+    return nullptr;
+  return select(a->getOperand(0), change(a->getOperand(1)),
+                change(a->getOperand(2)));
+}
 
 } // namespace sdc
 

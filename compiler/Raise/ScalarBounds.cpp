@@ -1,4 +1,4 @@
-// What is known of an expression: bounds, affine form, text.
+// What is known of an expression: bounds, affine form, likeness, text.
 
 #include "compiler/Raise/ScalarAlgebra.h"
 #include "llvm/ADT/STLExtras.h"
@@ -154,6 +154,42 @@ std::optional<int64_t> ExprContext::asInteger(Expr a) const {
   return a->isConstant() ? exactInteger(a->getNumber()) : std::nullopt;
 }
 
+bool ExprContext::isSimilar(Expr a, Expr b, double tolerance) {
+  if (a == b)
+    return true;
+  auto isClose = [&](double x, double y) {
+    return std::abs(x - y) <= tolerance * std::max(std::abs(x), std::abs(y));
+  };
+  if (a->kind != b->kind || a->function != b->function || a->root != b->root ||
+      !isClose(a->number, b->number) ||
+      a->operands.size() != b->operands.size())
+    return false;
+  if (a->kind == ExprKind::Variable)
+    return false;
+  if (a->kind != ExprKind::Sum && a->kind != ExprKind::Product) {
+    for (auto [x, y] : llvm::zip(a->operands, b->operands))
+      if (!isSimilar(x, y, tolerance))
+        return false;
+    return true;
+  }
+  // In any order.
+  llvm::SmallVector<bool> taken(b->operands.size(), false);
+  for (size_t i = 0; i < a->operands.size(); ++i) {
+    bool found = false;
+    for (size_t j = 0; j < b->operands.size() && !found; ++j) {
+      if (taken[j] ||
+          (a->kind == ExprKind::Sum &&
+           !isClose(a->coefficients[i], b->coefficients[j])) ||
+          !isSimilar(a->operands[i], b->operands[j], tolerance))
+        continue;
+      found = taken[j] = true;
+    }
+    if (!found)
+      return false;
+  }
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
@@ -188,12 +224,18 @@ static llvm::StringRef nameOf(ScalarFunction function) {
   return "?";
 }
 
+/// The characters of an expression in a message, at most.
+static constexpr size_t kLongest = 600;
+
 std::string ExprContext::print(
     Expr a, llvm::function_ref<std::string(const void *)> nameOfRoot) const {
   llvm::DenseMap<Expr, unsigned> variables;
   std::string text;
   llvm::raw_string_ostream os(text);
   auto visit = [&](auto &self, Expr e) -> void {
+    // What is shared is written each time, so the text may become endless.
+    if (text.size() > kLongest)
+      return;
     auto list = [&](llvm::StringRef open, llvm::StringRef separator,
                     llvm::StringRef close) {
       os << open;
@@ -266,5 +308,9 @@ std::string ExprContext::print(
     }
   };
   visit(visit, a);
+  if (text.size() > kLongest) {
+    text.resize(kLongest);
+    text += " ...";
+  }
   return text;
 }

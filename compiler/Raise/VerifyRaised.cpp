@@ -37,9 +37,12 @@ static std::string describe(Value value) {
   return text;
 }
 
-/// Operators that only move or combine single elements: they are left because
-/// what reads them is.
+/// Nodes that make integers or conditions, and operators that only move or
+/// combine single elements: they are left because what reads them is.
 static bool isPlain(NodeOp node) {
+  if (node.getNumResults() == 1 &&
+      getElementTypeOrSelf(node.getResult(0).getType()).isIntOrIndex())
+    return true;
   static constexpr StringRef kNames[] = {
       "Add",
       "Sub",
