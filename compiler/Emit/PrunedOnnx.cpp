@@ -3,6 +3,7 @@
 #include "compiler/Emit/PrunedOnnx.h"
 
 #include "compiler/Emit/OnnxTensors.h"
+#include "compiler/Emit/OutputFile.h"
 #include "compiler/Weights/WeightReader.h"
 #include "dialects/NM/NMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -376,29 +377,24 @@ llvm::Error Writer::writeTensor(size_t index, llvm::raw_pwrite_stream &data,
 
 llvm::Error Writer::write(StringRef output) {
   std::string dataPath = (output + ".data").str();
-  llvm::Expected<llvm::sys::fs::TempFile> dataFile =
-      llvm::sys::fs::TempFile::create(dataPath + ".%%%%%%.tmp", 0666);
+  llvm::Expected<std::unique_ptr<OutputFile>> dataFile =
+      OutputFile::create(dataPath, 0);
   if (!dataFile)
     return dataFile.takeError();
-  llvm::Expected<llvm::sys::fs::TempFile> modelFile =
-      llvm::sys::fs::TempFile::create(output + ".%%%%%%.tmp", 0666);
+  llvm::Expected<std::unique_ptr<OutputFile>> modelFile =
+      OutputFile::create(output, 0);
   if (!modelFile)
-    return llvm::joinErrors(modelFile.takeError(), dataFile->discard());
-  auto fail = [&](llvm::Error error) {
-    return llvm::joinErrors(
-        std::move(error),
-        llvm::joinErrors(modelFile->discard(), dataFile->discard()));
-  };
+    return modelFile.takeError();
 
-  llvm::raw_fd_ostream data(dataFile->FD, /*shouldClose=*/false);
+  llvm::raw_fd_ostream data((*dataFile)->descriptor(), /*shouldClose=*/false);
   StringRef location = llvm::sys::path::filename(dataPath);
   for (size_t i = 0; i < tensors.ranges.size(); ++i)
     if (llvm::Error error = writeTensor(i, data, location)) {
       data.clear_error();
-      return fail(std::move(error));
+      return error;
     }
   data.flush();
-  llvm::raw_fd_ostream model(modelFile->FD, /*shouldClose=*/false);
+  llvm::raw_fd_ostream model((*modelFile)->descriptor(), /*shouldClose=*/false);
   std::string text;
   bool serialized = tensors.model->SerializeToString(&text);
   model << text;
@@ -407,14 +403,14 @@ llvm::Error Writer::write(StringRef output) {
     if (std::error_code error = stream->error()) {
       data.clear_error();
       model.clear_error();
-      return fail(onnxError(output + ": " + error.message()));
+      return onnxError(output + ": " + error.message());
     }
   if (!serialized)
-    return fail(onnxError(output + ": the model can't be serialized"));
+    return onnxError(output + ": the model can't be serialized");
   // The data first: whoever sees the model finds it.
-  if (llvm::Error error = dataFile->keep(dataPath))
-    return llvm::joinErrors(std::move(error), modelFile->discard());
-  return modelFile->keep(output);
+  if (llvm::Error error = (*dataFile)->commit())
+    return error;
+  return (*modelFile)->commit();
 }
 
 llvm::Error sdc::writePrunedOnnx(StringRef model,

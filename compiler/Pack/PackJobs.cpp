@@ -79,6 +79,8 @@ llvm::Error sdc::runPackJobs(std::vector<PackJob> &jobs, const Spool &spool,
   std::mutex mutex;
 
   parallelFor(threads, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
+    if (spool.hasFailed())
+      return;
     const Piece &piece = pieces[static_cast<size_t>(i)];
     PackJob &job = jobs[piece.job];
     llvm::Error error = runPiece(job, piece, spool);
@@ -99,7 +101,8 @@ llvm::Error sdc::runPackJobs(std::vector<PackJob> &jobs, const Spool &spool,
       progress(++done, static_cast<int64_t>(jobs.size()));
   });
 
-  llvm::Error result = spool.finish();
+  llvm::Error result =
+      spool.hasFailed() ? llvm::Error::success() : spool.finish();
   for (const Problem &problem : problems)
     if (problem.piece >= 0)
       result = llvm::joinErrors(

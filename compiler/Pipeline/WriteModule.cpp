@@ -1,5 +1,6 @@
 // Writes a module as text whose paths start from where the text lies.
 
+#include "compiler/Emit/OutputFile.h"
 #include "compiler/Pipeline/Pipeline.h"
 #include "dialects/Decode/DecodeDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -61,18 +62,17 @@ llvm::Error sdc::writeModule(ModuleOp module, StringRef modelFolder,
   });
   replacer.recursivelyReplaceElementsIn(*copy);
 
-  llvm::Expected<llvm::sys::fs::TempFile> file =
-      llvm::sys::fs::TempFile::create(name + ".%%%%%%.tmp");
+  llvm::Expected<std::unique_ptr<OutputFile>> file =
+      OutputFile::create(name, 0);
   if (!file)
     return file.takeError();
-  llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
+  llvm::raw_fd_ostream os((*file)->descriptor(), /*shouldClose=*/false);
   copy->print(os);
   os << "\n";
   os.flush();
   if (std::error_code error = os.error()) {
     os.clear_error();
-    llvm::consumeError(file->discard());
     return llvm::createStringError(error, name + ": " + error.message());
   }
-  return file->keep(name);
+  return (*file)->commit();
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/Prune/WorkFolder.h"
 
+#include "compiler/Emit/OutputFile.h"
 #include "compiler/Weights/MappedRange.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -136,17 +137,11 @@ llvm::Error WorkFolder::store(
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "the report is too long to be kept");
   std::string target = pathOf(key);
-  int fd;
-  llvm::SmallString<256> temporary;
-  if (std::error_code error =
-          llvm::sys::fs::createUniqueFile(target + ".%%%%%%", fd, temporary))
-    return llvm::createStringError(error, target + ": " + error.message());
-  auto fail = [&](std::error_code error) {
-    llvm::sys::fs::remove(temporary);
-    return llvm::createStringError(error, target + ": " + error.message());
-  };
+  auto file = OutputFile::create(target, kValuesOffset + key.valueBytes());
+  if (!file)
+    return file.takeError();
   {
-    llvm::raw_fd_ostream out(fd, /*shouldClose=*/true);
+    llvm::raw_fd_ostream out((*file)->descriptor(), /*shouldClose=*/false);
     out.write_zeros(kValuesOffset);
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
@@ -168,10 +163,8 @@ llvm::Error WorkFolder::store(
     if (out.has_error()) {
       std::error_code error = out.error();
       out.clear_error();
-      return fail(error);
+      return llvm::createStringError(error, target + ": " + error.message());
     }
   }
-  if (std::error_code error = llvm::sys::fs::rename(temporary, target))
-    return fail(error);
-  return llvm::Error::success();
+  return (*file)->commit();
 }

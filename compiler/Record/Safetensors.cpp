@@ -246,13 +246,13 @@ SafetensorsWriter::create(llvm::StringRef path,
   // Data begins at a multiple of 64 bytes, whatever type comes first.
   text.resize((text.size() + 8 + 63) / 64 * 64 - 8, ' ');
 
-  auto file = llvm::sys::fs::TempFile::create(path + ".%%%%%%%%.part");
+  auto file = OutputFile::create(
+      path, static_cast<int64_t>(8 + text.size() + writer.expected));
   if (!file)
-    return llvm::createStringError(path + ": " +
-                                   llvm::toString(file.takeError()));
-  writer.file = std::make_unique<llvm::sys::fs::TempFile>(std::move(*file));
-  writer.stream = std::make_unique<llvm::raw_fd_ostream>(writer.file->FD,
-                                                         /*shouldClose=*/false);
+    return file.takeError();
+  writer.file = std::move(*file);
+  writer.stream = std::make_unique<llvm::raw_fd_ostream>(
+      writer.file->descriptor(), /*shouldClose=*/false);
   uint64_t size = text.size();
   char length[8];
   for (unsigned i = 0; i < 8; ++i)
@@ -268,7 +268,6 @@ SafetensorsWriter::~SafetensorsWriter() {
   // A stream that is destroyed with an error that nobody saw ends the program.
   stream->clear_error();
   stream.reset();
-  llvm::consumeError(file->discard());
 }
 
 void SafetensorsWriter::append(const void *bytes, uint64_t size) {
@@ -279,22 +278,16 @@ void SafetensorsWriter::append(const void *bytes, uint64_t size) {
 llvm::Error SafetensorsWriter::finish() {
   stream->flush();
   std::error_code error = stream->error();
-  if (!error && written == expected && ::fsync(file->FD) != 0)
+  if (!error && written == expected && ::fsync(file->descriptor()) != 0)
     error = std::error_code(errno, std::generic_category());
   stream->clear_error();
   stream.reset();
-  llvm::sys::fs::TempFile done = std::move(*file);
-  file.reset();
-  if (error || written != expected) {
-    llvm::consumeError(done.discard());
-    if (error)
-      return llvm::createStringError(target + ": " + error.message());
+  std::unique_ptr<OutputFile> done = std::move(file);
+  if (error)
+    return llvm::createStringError(target + ": " + error.message());
+  if (written != expected)
     return llvm::createStringError(
         llvm::formatv("{0}: {1} bytes of data were written, expected {2}",
                       target, written, expected));
-  }
-  if (llvm::Error failed = done.keep(target))
-    return llvm::createStringError(target + ": " +
-                                   llvm::toString(std::move(failed)));
-  return llvm::Error::success();
+  return done->commit();
 }

@@ -13,6 +13,8 @@
 #ifndef SDC_COMPILER_RECORD_SAFETENSORS_H
 #define SDC_COMPILER_RECORD_SAFETENSORS_H
 
+#include "compiler/Emit/OutputFile.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -112,7 +114,7 @@ private:
   SafetensorsWriter() = default;
 
   std::string target;
-  std::unique_ptr<llvm::sys::fs::TempFile> file;
+  std::unique_ptr<OutputFile> file;
   std::unique_ptr<llvm::raw_fd_ostream> stream;
   uint64_t expected = 0;
   uint64_t written = 0;

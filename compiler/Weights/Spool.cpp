@@ -38,6 +38,7 @@ Spool::createUnnamed(llvm::StringRef folder) {
     return spoolError("/proc/self/fd");
   }
   std::unique_ptr<Spool> spool(new Spool(fd, reachable ? name : made));
+  spool->place = where;
   if (reachable && !made.empty())
     ::unlink(made.c_str());
   else
@@ -55,7 +56,8 @@ Spool::createNamed(llvm::StringRef path) {
   llvm::SmallString<256> absolute = path;
   llvm::sys::fs::make_absolute(absolute);
   std::unique_ptr<Spool> spool(new Spool(fd, absolute.str().str()));
-  spool->keeps = true;
+  spool->named = true;
+  spool->place = path.str();
   return spool;
 }
 
@@ -76,8 +78,10 @@ llvm::Error Spool::write(int64_t offset, llvm::ArrayRef<uint8_t> bytes) const {
     ssize_t done = ::pwrite(fd, bytes.data(), bytes.size(), offset);
     if (done < 0 && errno == EINTR)
       continue;
+    if (done <= 0 && failed.exchange(true))
+      return llvm::Error::success(); // said before
     if (done <= 0)
-      return spoolError("can't write new weights");
+      return spoolError(place + ": can't write new weights");
     bytes = bytes.drop_front(static_cast<size_t>(done));
     offset += done;
   }
@@ -86,12 +90,12 @@ llvm::Error Spool::write(int64_t offset, llvm::ArrayRef<uint8_t> bytes) const {
 
 llvm::Error Spool::finish() const {
   if (::ftruncate(fd, end) != 0)
-    return spoolError("can't write new weights");
+    return spoolError(place + ": can't write new weights");
   return llvm::Error::success();
 }
 
 void Spool::release(int64_t offset, int64_t bytes) const {
-  if (keeps)
+  if (named)
     return;
   ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
 }

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,14 +37,26 @@ public:
   Spool(const Spool &) = delete;
   Spool &operator=(const Spool &) = delete;
 
+  /// Lets a named spool go with this object, unless keep() is called, as it is
+  /// when a text that names it was written. One without bytes always goes.
+  void removeUnlessKept() { toRemove = name; }
+  void keep() {
+    if (end > 0)
+      toRemove.clear();
+  }
+
   /// How the IR names the file.
   llvm::StringRef path() const { return name; }
 
   /// Gives out `bytes` bytes; returns their offset. Not for several threads.
   int64_t reserve(int64_t bytes);
 
-  /// Writes bytes into a reserved range. Safe from several threads.
+  /// Writes bytes into a reserved range. Safe from several threads; only the
+  /// first of them to fail gets the error.
   llvm::Error write(int64_t offset, llvm::ArrayRef<uint8_t> bytes) const;
+
+  /// Whether a write has failed: there is no use in going on then.
+  bool hasFailed() const { return failed.load(); }
 
   /// Makes the file as long as what was reserved, in case its end was never
   /// written.
@@ -58,9 +71,12 @@ private:
   Spool(int fd, std::string name) : fd(fd), name(std::move(name)) {}
 
   int fd;
+  mutable std::atomic<bool> failed{false};
   std::string name;
+  /// For messages: the file, or the folder that it is in.
+  std::string place;
   std::string toRemove;
-  bool keeps = false;
+  bool named = false;
   int64_t end = 0;
 };
 

@@ -6,10 +6,12 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +100,50 @@ TEST_F(OutputFileTest, AKilledWriterLeavesNothingUnderTheName) {
   EXPECT_FALSE(std::filesystem::exists(path));
   close(ready[0]);
   close(ready[1]);
+}
+
+/// A file as a killed writer leaves it, on a file system that keeps no files
+/// without a name.
+static std::string leave(const std::string &path, const char *ending) {
+  std::string name = path + ".part-" + ending;
+  std::ofstream(name) << "half";
+  return name;
+}
+
+TEST_F(OutputFileTest, RemovesWhatKilledWritersLeft) {
+  std::string path = folder + "/m.sdx";
+  leave(path, "1");
+  // One with the numbers of this process, which may come again.
+  leave(path, (std::to_string(getpid()) + "-0").c_str());
+  std::string other = leave(folder + "/n.sdx", "1");
+  auto file = OutputFile::create(path, 3);
+  ASSERT_TRUE(static_cast<bool>(file)) << messageOf(file.takeError());
+  EXPECT_EQ(messageOf((*file)->write(0, kBytes)), "");
+  EXPECT_EQ(messageOf((*file)->commit()), "");
+  EXPECT_EQ(read(path), "abc");
+  std::filesystem::remove(path);
+  EXPECT_TRUE(std::filesystem::remove(other));
+  EXPECT_TRUE(isEmpty());
+}
+
+TEST_F(OutputFileTest, LeavesToOthersWhatTheyWrite) {
+  std::string path = folder + "/m.sdx";
+  std::string name = leave(path, "1");
+  int fd = ::open(name.c_str(), O_RDWR);
+  ASSERT_EQ(::flock(fd, LOCK_EX), 0);
+  ASSERT_TRUE(static_cast<bool>(OutputFile::create(path, 3)));
+  EXPECT_EQ(read(name), "half");
+  ::close(fd);
+  ASSERT_TRUE(static_cast<bool>(OutputFile::create(path, 3)));
+  EXPECT_TRUE(isEmpty());
+}
+
+TEST_F(OutputFileTest, GrowsAndServesAStream) {
+  std::string path = folder + "/m.sdx";
+  EXPECT_EQ(messageOf(writeOutput(path, "some text")), "");
+  EXPECT_EQ(read(path), "some text");
+  EXPECT_EQ(messageOf(writeOutput(path, "")), "");
+  EXPECT_EQ(read(path), "");
 }
 
 TEST_F(OutputFileTest, SaysWhatTheDiskLacks) {
