@@ -5,6 +5,7 @@
 #include "compiler/Import/OnnxFile.h"
 #include "compiler/Import/OnnxGraphBuilder.h"
 #include "compiler/Import/OnnxModel.h"
+#include "compiler/Import/OnnxNumbers.h"
 #include "compiler/Import/OnnxOperators.h"
 #include "compiler/Import/OnnxTypes.h"
 #include "compiler/Import/OnnxWeights.h"
@@ -187,6 +188,7 @@ FailureOr<OwningOpRef<ModuleOp>> sdc::importOnnx(StringRef path,
   weights.take(*model.mutable_graph());
   if (options.dataFiles)
     *options.dataFiles = weights.dataFiles();
+  checkNumbers(model.graph(), diagnostics);
   if (diagnostics.hasErrors())
     return failure();
 
