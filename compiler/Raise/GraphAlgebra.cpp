@@ -41,11 +41,27 @@ GraphAlgebra::GraphAlgebra(GraphOp graph) : graph(graph) {
     inferShapes(&op);
 }
 
+/// Whether a derived shape is one that a value of this type can have. In a graph
+/// that contradicts itself it need not be; rules may then rely on neither.
+static bool fits(const AffineShape &shape, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return true;
+  if (tensor.getRank() != static_cast<int64_t>(shape.size()))
+    return false;
+  for (auto [extent, size] : llvm::zip(shape, tensor.getShape()))
+    if (extent.isConstant() && !ShapedType::isDynamic(size) &&
+        extent.base != size)
+      return false;
+  return true;
+}
+
 void GraphAlgebra::inferShapes(Operation *op) {
   for (OpResult result : op->getResults()) {
     if (auto node = dyn_cast<NodeOp>(op))
       if (std::optional<AffineShape> shape =
-              shapeOfResult(*this, node, result.getResultNumber())) {
+              shapeOfResult(*this, node, result.getResultNumber());
+          shape && fits(*shape, result.getType())) {
         shapes[result] = *shape;
         continue;
       }
