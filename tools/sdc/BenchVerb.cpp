@@ -3,6 +3,8 @@
 // whose speed drifts.
 
 #include "sdc/sdc.h"
+#include "tools/sdc/OpenModel.h"
+#include "tools/sdc/PrintJson.h"
 #include "tools/sdc/Verbs.h"
 
 #include <CLI/CLI.hpp>
@@ -117,12 +119,10 @@ std::string mainPattern(const sdc_model *model, uint32_t count) {
 }
 
 bool openSubject(const BenchOptions &options, Subject &subject) {
-  sdc_error error = {};
-  if (sdc_model_open(subject.path.c_str(), nullptr, &subject.model, &error) !=
-      SDC_OK) {
-    printError(subject.path + ": " + error.message);
+  subject.model = openModel(subject.path).release();
+  if (!subject.model)
     return false;
-  }
+  sdc_error error = {};
   subject.info.struct_size = sizeof(subject.info);
   sdc_model_query(subject.model, &subject.info);
   if (subject.info.plain) {
@@ -141,8 +141,9 @@ bool openSubject(const BenchOptions &options, Subject &subject) {
   }
   uint32_t deepest =
       *std::max_element(options.depths.begin(), options.depths.end());
-  uint64_t needed = uint64_t(deepest) +
-                    std::max(options.prompt, options.tokens + options.warmup);
+  uint64_t needed =
+      uint64_t(deepest) + std::max(uint64_t(options.prompt),
+                                   uint64_t(options.tokens) + options.warmup);
   if (needed > subject.info.context) {
     printError(subject.path + ": needs a context of " + std::to_string(needed) +
                    ", was compiled for " + std::to_string(subject.info.context),
@@ -381,7 +382,7 @@ int bench(const BenchOptions &options) {
   if (rows.empty())
     return usageError("bench: nothing to measure: -p and -n are both 0");
   if (options.common.json || options.output == "json")
-    std::printf("%s\n", json.dump(2).c_str());
+    printJson(json);
   else if (options.output == "csv")
     printCsv(rows);
   else

@@ -119,15 +119,9 @@ int chat(const ChatOptions &options) {
     WriteResult result;
     bool done = (raw ? engine->encodeRaw(rawText, ids)
                      : engine->encodeChat(messages, ids)) &&
-                engine->write(
-                    ids,
-                    [](const std::string &piece) {
-                      std::fwrite(piece.data(), 1, piece.size(), stdout);
-                      std::fflush(stdout);
-                    },
-                    result);
-    std::printf("\n");
-    std::fflush(stdout);
+                engine->write(ids, printPiece, result);
+    if (!printPiece("\n"))
+      return 1;
     if (!done) {
       // The turn did not happen.
       messages.pop_back();

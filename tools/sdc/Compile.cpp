@@ -3,6 +3,7 @@
 #include "tools/sdc/Compile.h"
 #include "compiler/Emit/ExecutableWriter.h"
 #include "compiler/Emit/KernelImage.h"
+#include "compiler/Emit/OutputFile.h"
 #include "compiler/Emit/PrunedOnnx.h"
 #include "compiler/Emit/TextTable.h"
 #include "compiler/Import/OnnxImporter.h"
@@ -11,6 +12,7 @@
 #include "dialects/Exec/ExecDialect.h"
 #include "dialects/NM/NMDialect.h"
 #include "dialects/Onnx/OnnxDialect.h"
+#include "tools/sdc/Files.h"
 #include "tools/sdc/Progress.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,7 +26,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <thread>
 #define XXH_INLINE_ALL
@@ -138,14 +139,7 @@ bool Compilation::load() {
   if (!loadPlugins())
     return false;
   if (!options.compileFrom.empty()) {
-    std::optional<Phase> phase = parsePhase(options.compileFrom);
-    if (!phase || *phase == Phase::Import) {
-      usageError("compile: --compile-from '" + options.compileFrom +
-                     "' is no phase to begin with",
-                 "one of " + phaseNames() + ", but import");
-      return false;
-    }
-    nextPhase = *phase;
+    nextPhase = *parsePhase(options.compileFrom);
     inputs.push_back(options.model);
     folder.folder = path::parent_path(options.model).str();
     if (folder.folder.empty())
@@ -211,6 +205,9 @@ bool Compilation::openSpool() {
     return false;
   }
   spool = std::move(*made);
+  // Dumps of phases are for finding faults, so they survive them.
+  if (keeps && options.dumpPhasesTo.empty() && options.output != "-")
+    spool->removeUnlessKept();
   return true;
 }
 
@@ -316,6 +313,8 @@ bool Compilation::writeText(const std::string &path) {
     printError(llvm::toString(std::move(error)));
     return false;
   }
+  if (spool)
+    spool->keep();
   return true;
 }
 
@@ -436,7 +435,9 @@ bool Compilation::emit(const std::string &path) {
   provenance.flags = provenanceFlags();
   provenance.modelDigest = modelDigest(*moduleRef);
   provenance.notes = notes;
-  if (!loadText() || !describeCalibration(provenance))
+  // The tokenizer's files are known only now.
+  if (!loadText() || !describeCalibration(provenance) ||
+      (!options.dryRun && !checkOutput(path, inputs)))
     return false;
   provenance.notes = notes;
   EmitOptions emit;
@@ -471,6 +472,15 @@ bool Compilation::emitOnnx(const std::string &path) {
   return true;
 }
 
+/// Writes a file as a whole or not at all.
+static bool writeFile(const std::string &path, StringRef content) {
+  llvm::Error error = writeOutput(path, content);
+  if (!error)
+    return true;
+  printError(llvm::toString(std::move(error)));
+  return false;
+}
+
 /// The generated code of the most capable level, as text.
 bool Compilation::emitText(const std::string &path) {
   llvm::Expected<std::vector<KernelSpec>> specs = kernelSpecs(*moduleRef);
@@ -483,22 +493,11 @@ bool Compilation::emitText(const std::string &path) {
     printError(llvm::toString(code.takeError()));
     return false;
   }
-  std::string temporary = path + ".tmp";
-  std::error_code failed;
   if (path == "-") {
     llvm::outs().write(code->data(), code->size());
     return true;
   }
-  {
-    llvm::raw_fd_ostream stream(temporary, failed);
-    if (!failed)
-      stream.write(code->data(), code->size());
-  }
-  if (failed || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    printError(path + ": cannot be written");
-    return false;
-  }
-  return true;
+  return writeFile(path, StringRef(code->data(), code->size()));
 }
 
 /// As Make wants a file name in a rule.
@@ -521,23 +520,10 @@ bool Compilation::writeDepfile(const std::string &file,
        {&options.calibration, &options.recording.prompts})
     if (!input->empty())
       all.push_back(*input);
-  std::string temporary = file + ".tmp";
-  {
-    std::ofstream stream(temporary);
-    stream << escape(target) << ":";
-    std::set<std::string> seen;
-    for (const std::string &input : all)
-      if (seen.insert(input).second)
-        stream << " \\\n  " << escape(input);
-    stream << "\n";
-    if (!stream.flush()) {
-      printError(file + ": cannot be written");
-      return false;
-    }
-  }
-  if (std::rename(temporary.c_str(), file.c_str()) != 0) {
-    printError(file + ": cannot be written");
-    return false;
-  }
-  return true;
+  std::string rule = escape(target) + ":";
+  std::set<std::string> seen;
+  for (const std::string &input : all)
+    if (seen.insert(input).second)
+      rule += " \\\n  " + escape(input);
+  return writeFile(file, rule + "\n");
 }

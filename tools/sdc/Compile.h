@@ -44,6 +44,8 @@ public:
   bool writeDepfile(const std::string &path, const std::string &target);
 
   mlir::ModuleOp module() { return *moduleRef; }
+  /// The files that were read so far.
+  const std::vector<std::string> &files() const { return inputs; }
   const ModelFolder &model() const { return folder; }
   int64_t context() const { return contextLength; }
   /// Bytes of the executable, once it is planned.

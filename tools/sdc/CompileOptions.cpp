@@ -2,6 +2,7 @@
 
 #include "tools/sdc/CompileOptions.h"
 #include "kernels/Format/Pattern.h"
+#include "tools/sdc/Numbers.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -107,15 +108,16 @@ void sdc::addSamplingFlags(CLI::App &verb, RecordingOptions &options) {
   addScaled(verb, "--tokens", options.tokens, parseCount,
             "Decode positions to record [1M]", "N");
   verb.add_option("--temp", options.temperature, "Temperature of the rollouts")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(realNumber(0, 100))
       ->capture_default_str();
   verb.add_option("--top-k", options.topK, "Keep the k likeliest; 0: all")
       ->capture_default_str();
   verb.add_option("--top-p", options.topP,
                   "Keep the likeliest whose sum reaches p; 1: all")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(realNumber(0, 1))
       ->capture_default_str();
   verb.add_option("-s,--seed", options.seed, "Seed of the rollouts")
+      ->check(wholeNumber())
       ->capture_default_str();
   verb.add_option("--max-new", options.maxNew, "Tokens of a rollout at most")
       ->check(CLI::Range(2, INT32_MAX))
@@ -169,6 +171,9 @@ void sdc::addCompileOptions(CLI::App &verb, CompileOptions &options) {
                   "Keep what was recorded")
       ->needs(prompts);
   addSamplingFlags(verb, options.recording);
+  for (const char *flag : {"--raw", "--tokens", "--temp", "--top-k", "--top-p",
+                           "--seed", "--max-new"})
+    verb.get_option(flag)->needs(prompts);
   verb.add_option("--positions", options.positions,
                   "Positions that pruning weighs: decode, prompt, all, or "
                   "three weights DECODE,PROMPT,FIRST")
@@ -178,7 +183,7 @@ void sdc::addCompileOptions(CLI::App &verb, CompileOptions &options) {
       ->check(CLI::IsMember({"sparsegpt", "wanda", "magnitude"}));
   verb.add_option("--damp", options.damp,
                   "Damping of SparseGPT, as a share of the mean diagonal")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(realNumber(1e-6, 1))
       ->capture_default_str();
   verb.add_flag("--keep-sparsity", options.keepSparsity,
                 "Do not prune: keep the pattern that the weights have already");

@@ -87,6 +87,10 @@ void addCompileOptions(CLI::App &verb, CompileOptions &options);
 /// -c, which mean something else in a compile.
 void addSamplingFlags(CLI::App &verb, RecordingOptions &options);
 
+/// Checks that every flag of the command line acts; prints those that don't and
+/// gives false.
+bool checkFlagsAct(const CLI::App &verb, const CompileOptions &options);
+
 /// Checks what flags mean together; prints all that is wrong and gives false.
 bool checkCompileOptions(const CompileOptions &options);
 

@@ -1,12 +1,13 @@
 // sdc compile: a model becomes an executable.
 
 #include "tools/sdc/Compile.h"
+#include "tools/sdc/Files.h"
+#include "tools/sdc/PrintJson.h"
 #include "tools/sdc/Record.h"
 #include "tools/sdc/Verbs.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -14,45 +15,16 @@
 using namespace sdc;
 using Json = nlohmann::ordered_json;
 
-/// Checks phase names, which the options cannot know.
-static bool checkPhases(const CompileOptions &options) {
+/// Outputs that can't be written are known before long work starts.
+static bool checkOutputs(const CompileOptions &options,
+                         const std::vector<std::string> &inputs) {
   bool good = true;
-  auto check = [&](const std::string &flag, const std::string &name) {
-    if (name.empty() || parsePhase(name))
-      return;
-    usageError("compile: " + flag + ": unknown phase '" + name + "'",
-               "one of " + phaseNames());
-    good = false;
-  };
-  check("--compile-from", options.compileFrom);
-  check("--compile-to", options.compileTo);
-  for (const auto &[phase, passes] : options.addPasses)
-    check("--add-passes", phase);
+  for (const std::string *output :
+       {&options.output, &options.depfile, &options.saveCalibration})
+    good &= checkOutput(*output, inputs);
+  if (options.emit == "onnx" && options.compileTo.empty())
+    good &= checkOutput(options.output + ".data", inputs);
   return good;
-}
-
-/// Output that can't be written is known before long work starts.
-static bool checkOutput(const std::string &output) {
-  if (output.empty() || output == "-")
-    return true;
-  std::filesystem::path path(output);
-  std::filesystem::path folder =
-      path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    printError(output + ": is a folder, expected a file name");
-    return false;
-  }
-  if (!std::filesystem::is_directory(folder, ignored)) {
-    printError(output + ": no such folder " + folder.string());
-    return false;
-  }
-  if (access(folder.c_str(), W_OK) != 0) {
-    printError(output + ": the folder " + folder.string() +
-               " cannot be written to");
-    return false;
-  }
-  return true;
 }
 
 static Json report(const CompileOptions &options, Compilation &compilation) {
@@ -97,30 +69,43 @@ static void printSummary(const CompileOptions &options,
   }
 }
 
-static int compile(CompileOptions options) {
-  if (!checkCompileOptions(options) || !checkPhases(options))
+/// The files that the command line names.
+static std::vector<std::string> namedInputs(const CompileOptions &options) {
+  std::vector<std::string> inputs = {lookAtModel(options.model).file,
+                                     options.calibration,
+                                     options.recording.prompts};
+  inputs.insert(inputs.end(), options.passPlugins.begin(),
+                options.passPlugins.end());
+  return inputs;
+}
+
+static int compile(const CLI::App &verb, CompileOptions options) {
+  if (!checkCompileOptions(options) || !checkFlagsAct(verb, options))
     return 2;
-  if (!checkOutput(options.output))
+  if (!checkOutputs(options, namedInputs(options)))
     return 1;
 
   // The dense model first writes its own calibration.
   std::string temporary;
+  std::unique_ptr<std::string, void (*)(std::string *)> remove(
+      nullptr, [](std::string *name) {
+        for (const char *ending : {"", ".partial"})
+          ::unlink((*name + ending).c_str());
+      });
   if (!options.recording.prompts.empty() && !options.dryRun) {
     std::string saved = options.saveCalibration;
     if (saved.empty())
       saved = temporary = options.output + ".calibration.tmp";
+    // What was not asked for does not stay.
+    if (saved == temporary)
+      remove.reset(&temporary);
     if (!recordCalibration(options, saved, /*resume=*/false))
       return 1;
     options.calibration = saved;
   }
-  std::unique_ptr<std::string, void (*)(std::string *)> remove(
-      &temporary, [](std::string *name) {
-        if (!name->empty())
-          ::unlink(name->c_str());
-      });
 
   Compilation compilation(options);
-  if (!compilation.load())
+  if (!compilation.load() || !checkOutputs(options, compilation.files()))
     return 1;
   if (std::optional<Phase> stop = parsePhase(options.compileTo);
       stop && *stop != Phase::Emit) {
@@ -131,18 +116,21 @@ static int compile(CompileOptions options) {
         !compilation.emit(options.output))
       return 1;
     if (options.common.json)
-      std::printf("%s\n", report(options, compilation).dump(2).c_str());
+      printJson(report(options, compilation));
     else if (!options.common.quiet)
       printSummary(options, compilation);
   }
   if (!options.depfile.empty() &&
-      !compilation.writeDepfile(options.depfile, options.output))
+      !compilation.writeDepfile(options.depfile, options.output)) {
+    // Without it a build would not know when to make the output again.
+    ::unlink(options.output.c_str());
     return 1;
+  }
   return 0;
 }
 
 VerbAction sdc::setupCompile(CLI::App &verb) {
   auto options = std::make_shared<CompileOptions>();
   addCompileOptions(verb, *options);
-  return [options] { return compile(*options); };
+  return [options, &verb] { return compile(verb, *options); };
 }

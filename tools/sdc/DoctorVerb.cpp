@@ -1,6 +1,7 @@
 // sdc doctor: what this machine offers to the compiler and to the runtime.
 
 #include "sdc/sdc.h"
+#include "tools/sdc/PrintJson.h"
 #include "tools/sdc/Verbs.h"
 
 #include <CLI/CLI.hpp>
@@ -69,7 +70,7 @@ int doctor(const CommonOptions &options) {
           {"available", memoryInfo("MemAvailable")}}},
         {"disk_free", freeDisk},
         {"cuda_driver", driver}};
-    std::printf("%s\n", json.dump(2).c_str());
+    printJson(json);
     return level ? 0 : 1;
   }
   auto gibibytes = [](uint64_t bytes) {

@@ -1,6 +1,8 @@
 // Model, tokenizer and session of the verbs that write text.
 
 #include "tools/sdc/Engine.h"
+#include "tools/sdc/Numbers.h"
+#include "tools/sdc/OpenModel.h"
 #include "tools/sdc/TextSource.h"
 
 #include <CLI/CLI.hpp>
@@ -31,23 +33,24 @@ void sdc::addGenerationOptions(CLI::App &verb, GenerationOptions &options) {
       ->check(CLI::Range(int64_t(-1), int64_t(INT32_MAX)))
       ->capture_default_str();
   verb.add_option("--temp", options.temperature, "Temperature; 0 is greedy")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(realNumber(0, 100))
       ->capture_default_str();
   verb.add_option("--top-k", options.topK, "Keep the k likeliest; 0: all")
       ->capture_default_str();
   verb.add_option("--top-p", options.topP,
                   "Keep the likeliest whose sum reaches p; 1: all")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(realNumber(0, 1))
       ->capture_default_str();
   verb.add_option("--min-p", options.minP,
                   "Drop what is less likely than p times the likeliest")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(realNumber(0, 1))
       ->capture_default_str();
   verb.add_option("--repeat-penalty", options.repeatPenalty,
                   "Divide the logits of tokens already there; 1: off")
-      ->check(CLI::Range(0.01, 100.0))
+      ->check(realNumber(0.01, 100))
       ->capture_default_str();
   verb.add_option("-s", options.seed, "Seed of the random numbers")
+      ->check(wholeNumber())
       ->capture_default_str();
   verb.add_option("--stop", options.stops,
                   "Stop before this text; may be given several times")
@@ -76,14 +79,9 @@ std::unique_ptr<Engine> Engine::open(const std::string &path,
   };
   bool verbose = common.verbose;
   openOptions.log_user = &verbose;
-  if (sdc_model_open(path.c_str(), &openOptions, &engine->modelHandle,
-                     &error) != SDC_OK) {
-    printError(path + ": " + error.message,
-               error.code == SDC_NOT_EXECUTABLE
-                   ? "`sdc compile MODEL -o model.sdx` makes an executable"
-                   : "");
+  engine->modelHandle = openModel(path, &openOptions).release();
+  if (!engine->modelHandle)
     return nullptr;
-  }
   sdc_session_options sessionOptions = {};
   sessionOptions.struct_size = sizeof(sessionOptions);
   sessionOptions.threads = common.threads;
@@ -132,20 +130,21 @@ bool Engine::openText(const std::string &path) {
 
 bool Engine::hasTemplate() const { return sdc_text_has_template(text); }
 
-/// Prints a problem, if there is one.
-static bool succeed(const std::string &problem) {
-  if (!problem.empty())
-    printError(problem);
-  return problem.empty();
+/// Prints what is wrong with a prompt, if something is.
+bool Engine::reportPrompt(const std::string &problem, const std::string &hint) {
+  if (problem.empty())
+    return true;
+  printError((place.empty() ? "" : place + ": ") + problem, hint);
+  return false;
 }
 
 bool Engine::encodeRaw(const std::string &input, std::vector<int32_t> &ids) {
-  return succeed(sdc::encodeRaw(text, input, ids));
+  return reportPrompt(sdc::encodeRaw(text, input, ids));
 }
 
 bool Engine::encodeChat(const std::vector<Message> &messages,
                         std::vector<int32_t> &ids) {
-  return succeed(sdc::encodeChat(text, messages, ids));
+  return reportPrompt(sdc::encodeChat(text, messages, ids));
 }
 
 namespace {
@@ -153,17 +152,17 @@ namespace {
 /// What the token callback works on.
 struct Stream {
   sdc_text_stream *stream = nullptr;
-  const std::function<void(const std::string &)> *show = nullptr;
+  const std::function<bool(const std::string &)> *show = nullptr;
   WriteResult *result = nullptr;
   bool stopped = false;
   std::string failure;
 
-  void take(sdc_text_view piece) {
+  bool take(sdc_text_view piece) {
     if (piece.size == 0)
-      return;
+      return true;
     std::string shown(piece.data, piece.size);
     result->text += shown;
-    (*show)(shown);
+    return (*show)(shown);
   }
 };
 
@@ -177,8 +176,7 @@ bool onToken(void *user, int32_t token) {
     stream.failure = error.message;
     return false;
   }
-  stream.take(piece);
-  return !stream.stopped;
+  return stream.take(piece) && !stream.stopped;
 }
 
 const char *reasonText(const sdc_generate_result &result, bool stopString) {
@@ -190,7 +188,7 @@ const char *reasonText(const sdc_generate_result &result, bool stopString) {
   case SDC_STOP_CONTEXT:
     return "context full";
   case SDC_STOP_CALLBACK:
-    return stopString ? "stop string" : "failed";
+    return stopString ? "stop string" : "output closed";
   case SDC_STOP_CANCELLED:
     return "cancelled";
   }
@@ -200,20 +198,17 @@ const char *reasonText(const sdc_generate_result &result, bool stopString) {
 } // namespace
 
 bool Engine::write(const std::vector<int32_t> &prompt,
-                   const std::function<void(const std::string &)> &show,
+                   const std::function<bool(const std::string &)> &show,
                    WriteResult &result) {
   sdc_error error = {};
   uint32_t context = sdc_session_context(sessionHandle);
-  if (prompt.empty()) {
-    printError("the prompt is empty");
-    return false;
-  }
-  if (prompt.size() > context) {
-    printError("the prompt has " + std::to_string(prompt.size()) +
-                   " tokens, the context " + std::to_string(context),
-               "compile with a larger --context");
-    return false;
-  }
+  if (prompt.empty())
+    return reportPrompt("the prompt is empty");
+  if (prompt.size() > context)
+    return reportPrompt("the prompt has " + std::to_string(prompt.size()) +
+                            " tokens, the context is " +
+                            std::to_string(context),
+                        "a shorter prompt, or compile with a larger --context");
 
   // What the slot holds already need not be fed again, but for the last token,
   // whose logits are wanted.

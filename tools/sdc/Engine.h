@@ -62,6 +62,9 @@ public:
   sdc_session *session() { return sessionHandle; }
   bool hasTemplate() const;
 
+  /// Where prompts come from, in front of messages about them.
+  std::string place;
+
   /// Token ids of plain text; special tokens are parsed, and bos is added.
   bool encodeRaw(const std::string &text, std::vector<int32_t> &ids);
   /// Token ids of a conversation, ready for the assistant's answer.
@@ -69,13 +72,15 @@ public:
                   std::vector<int32_t> &ids);
 
   /// Writes after `prompt` in slot 0, which keeps the longest prefix that it
-  /// already holds. `show` takes pieces of whole characters as they come.
+  /// already holds. `show` takes pieces of whole characters as they come; false
+  /// ends the writing.
   bool write(const std::vector<int32_t> &prompt,
-             const std::function<void(const std::string &)> &show,
+             const std::function<bool(const std::string &)> &show,
              WriteResult &result);
 
 private:
   Engine() = default;
+  bool reportPrompt(const std::string &problem, const std::string &hint = "");
   bool openText(const std::string &path);
 
   GenerationOptions options;

@@ -3,6 +3,7 @@
 #include "compiler/Record/Calibration.h"
 #include "compiler/Record/Discrepancy.h"
 #include "tools/sdc/Inspect.h"
+#include "tools/sdc/PrintJson.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -122,7 +123,7 @@ int sdc::inspectCalibration(const std::string &path, const std::string &against,
   if (!against.empty() && !compare(*calibration, against, common, json))
     return 1;
   if (common.json)
-    std::printf("%s\n", json.dump(2).c_str());
+    printJson(json);
   else
     print(json);
   return 0;

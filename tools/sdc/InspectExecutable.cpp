@@ -2,6 +2,8 @@
 
 #include "sdc/sdc.h"
 #include "tools/sdc/Inspect.h"
+#include "tools/sdc/OpenModel.h"
+#include "tools/sdc/PrintJson.h"
 
 #include <cstdio>
 #include <memory>
@@ -253,19 +255,12 @@ int sdc::inspectExecutable(const std::string &path,
                            const CommonOptions &common) {
   auto options = makeInfo<sdc_open_options>();
   options.flags = SDC_OPEN_WITHOUT_CODE;
-  sdc_model *opened = nullptr;
-  sdc_error error = {};
-  if (sdc_model_open(path.c_str(), &options, &opened, &error) != SDC_OK) {
-    printError(path + ": " + error.message);
+  ModelHandle model = openModel(path, &options);
+  if (!model)
     return 1;
-  }
-  std::unique_ptr<sdc_model, void (*)(sdc_model *)> model(opened,
-                                                          sdc_model_close);
-  Json json = describe(opened, path);
+  Json json = describe(model.get(), path);
   if (common.json)
-    std::printf(
-        "%s\n",
-        json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    printJson(json);
   else
     print(json, common.verbose);
   return 0;

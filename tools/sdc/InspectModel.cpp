@@ -5,6 +5,7 @@
 #include "dialects/Onnx/OnnxDialect.h"
 #include "tools/sdc/Compile.h"
 #include "tools/sdc/Inspect.h"
+#include "tools/sdc/PrintJson.h"
 
 #include <cstdio>
 #include <map>
@@ -107,7 +108,7 @@ int sdc::inspectModel(const std::string &path, const CommonOptions &common) {
     return 1;
   describeLinears(compilation.module(), json);
   if (common.json)
-    std::printf("%s\n", json.dump(2).c_str());
+    printJson(json);
   else
     print(json);
   return 0;

@@ -25,7 +25,8 @@ enum class FileKind { Executable, Calibration, Model, Unreadable };
 /// An executable has a magic; a calibration file is safetensors: a length, then
 /// JSON. All else is left to the importer, which knows what it is not.
 FileKind kindOf(const std::string &path) {
-  if (std::filesystem::is_directory(path))
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
     return FileKind::Model;
   std::ifstream stream(path, std::ios::binary);
   char head[9] = {};

@@ -2,6 +2,7 @@
 
 #include "tools/sdc/PlainGraph.h"
 #include "sdc/sdc.h"
+#include "tools/sdc/OpenModel.h"
 #include "tools/sdc/TensorFiles.h"
 
 #include <algorithm>
@@ -49,13 +50,10 @@ int sdc::runPlainGraph(const std::string &path,
                        const std::vector<std::string> &inputs,
                        const std::string &output, const CommonOptions &common) {
   sdc_error error = {};
-  sdc_model *opened = nullptr;
-  if (sdc_model_open(path.c_str(), nullptr, &opened, &error) != SDC_OK) {
-    printError(path + ": " + error.message);
+  ModelHandle model = openModel(path);
+  if (!model)
     return 1;
-  }
-  std::unique_ptr<sdc_model, void (*)(sdc_model *)> model(opened,
-                                                          sdc_model_close);
+  sdc_model *opened = model.get();
   sdc_model_info info = {};
   info.struct_size = sizeof(info);
   sdc_model_query(opened, &info);

@@ -2,13 +2,11 @@
 
 #include "tools/sdc/Prompts.h"
 #include "tools/sdc/Encode.h"
+#include "tools/sdc/Files.h"
 #include "tools/sdc/Verbs.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 using namespace sdc;
 using Json = nlohmann::json;
@@ -39,11 +37,10 @@ static std::string parseLine(const Json &json, std::vector<Message> &messages) {
 }
 
 bool sdc::readPrompts(const std::string &path, std::vector<Prompt> &prompts) {
-  std::ifstream stream(path);
-  if (!stream) {
-    printError(path + ": " + std::strerror(errno));
+  std::string content;
+  if (!readFile(path, content))
     return false;
-  }
+  std::istringstream stream(content);
   bool json = path.size() >= 6 && path.substr(path.size() - 6) == ".jsonl";
   bool good = true;
   std::string line;
@@ -58,8 +55,9 @@ bool sdc::readPrompts(const std::string &path, std::vector<Prompt> &prompts) {
       prompt.messages.push_back({"user", line});
     } else {
       Json value = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      std::string problem =
-          value.is_discarded() ? "not JSON" : parseLine(value, prompt.messages);
+      std::string problem = value.is_discarded()
+                                ? "not JSON in UTF-8"
+                                : parseLine(value, prompt.messages);
       if (!problem.empty()) {
         printError(prompt.place + ": " + problem);
         good = false;
@@ -104,12 +102,9 @@ bool sdc::encodePrompts(const sdc_text *text,
 
 bool sdc::encodeText(const sdc_text *text, const std::string &path,
                      size_t length, std::vector<std::vector<int32_t>> &ids) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    printError(path + ": " + std::strerror(errno));
+  std::string content;
+  if (!readFile(path, content))
     return false;
-  }
-  std::string content(std::istreambuf_iterator<char>(stream), {});
   std::vector<int32_t> all;
   std::string problem = encodeRaw(text, content, all);
   if (problem.empty() && all.empty())

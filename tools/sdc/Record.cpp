@@ -3,6 +3,8 @@
 #include "tools/sdc/Record.h"
 #include "compiler/Record/ModelLinears.h"
 #include "tools/sdc/Compile.h"
+#include "tools/sdc/Files.h"
+#include "tools/sdc/OpenModel.h"
 #include "tools/sdc/Prompts.h"
 #include "tools/sdc/Recorder.h"
 #define XXH_INLINE_ALL
@@ -13,8 +15,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <unistd.h>
 
@@ -22,12 +22,13 @@ using namespace sdc;
 
 namespace {
 
-using ModelHandle = std::unique_ptr<sdc_model, void (*)(sdc_model *)>;
 using TextHandle = std::unique_ptr<sdc_text, void (*)(sdc_text *)>;
 
 /// The options of the recording build: the model as it is.
-CompileOptions buildOptions(const CompileOptions &options) {
+CompileOptions buildOptions(const CompileOptions &options,
+                            const std::string &output) {
   CompileOptions build = options;
+  build.output = output;
   build.pattern = "dense";
   build.rules.clear();
   build.calibration.clear();
@@ -111,17 +112,29 @@ bool checkMemory(const CompileOptions &options, const Plan &plan) {
   return false;
 }
 
-std::string readFile(const std::string &path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+/// A prompt leaves room for at least one token.
+bool checkLengths(const std::vector<Prompt> &prompts,
+                  const std::vector<std::vector<int32_t>> &ids,
+                  int64_t context) {
+  bool good = true;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    auto length = static_cast<int64_t>(ids[i].size());
+    if (length < context)
+      continue;
+    printError(prompts[i].place + ": the prompt has " + std::to_string(length) +
+                   " tokens, the context is " + std::to_string(context),
+               "a shorter prompt, or a larger --context");
+    good = false;
+  }
+  return good;
 }
 
 RecordSettings settingsOf(const CompileOptions &options,
                           const std::string &text, int64_t context) {
   const RecordingOptions &recording = options.recording;
   bool teacherForced = !recording.text.empty();
-  std::string prompts =
-      readFile(teacherForced ? recording.text : recording.prompts);
+  std::string prompts;
+  readFile(teacherForced ? recording.text : recording.prompts, prompts);
   return {{"source", teacherForced ? "text" : "rollouts"},
           {"prompts", hexDigest(prompts.data(), prompts.size())},
           {"tokenizer", text},
@@ -138,10 +151,11 @@ RecordSettings settingsOf(const CompileOptions &options,
 } // namespace
 
 bool sdc::planRecording(const CompileOptions &options) {
-  Compilation compilation(buildOptions(options));
+  Compilation compilation(buildOptions(options, ""));
   compilation.setRecording();
   Plan plan;
-  if (!describeModel(compilation, options.common.threads, plan))
+  if (!describeModel(compilation, options.common.threads, plan) ||
+      !checkMemory(options, plan))
     return false;
   uint64_t file = 0;
   for (const CalibrationKey &key : plan.info.keys)
@@ -160,32 +174,30 @@ bool sdc::recordCalibration(const CompileOptions &options,
                             const std::string &output, bool resume) {
   const RecordingOptions &recording = options.recording;
   bool teacherForced = !recording.text.empty();
+  if (!checkOutput(output, {lookAtModel(options.model).file, recording.prompts,
+                            recording.text}))
+    return false;
+  std::string executable = output + ".recording.sdx.tmp";
   std::vector<Prompt> prompts;
   if (!teacherForced && !readPrompts(recording.prompts, prompts))
     return false;
 
-  Compilation compilation(buildOptions(options));
+  Compilation compilation(buildOptions(options, executable));
   compilation.setRecording();
   Plan plan;
   if (!describeModel(compilation, options.common.threads, plan) ||
-      !checkMemory(options, plan))
+      !checkOutput(output, compilation.files()) || !checkMemory(options, plan))
     return false;
   if (!options.common.quiet)
     std::fprintf(stderr, "sdc: building the recording executable\n");
-  std::string executable = output + ".recording.sdx.tmp";
   if (!compilation.run(Phase::Plan) || !compilation.emit(executable))
     return false;
-  sdc_model *opened = nullptr;
-  sdc_error error = {};
-  sdc_status status =
-      sdc_model_open(executable.c_str(), nullptr, &opened, &error);
+  ModelHandle model = openModel(executable);
   // It stays mapped, and nothing is left of it whatever ends the process.
   ::unlink(executable.c_str());
-  if (status != SDC_OK) {
-    printError(error.message);
+  if (!model)
     return false;
-  }
-  ModelHandle model(opened, sdc_model_close);
+  sdc_model *opened = model.get();
 
   size_t size = 0;
   const void *bytes = sdc_model_text(opened, &size);
@@ -214,6 +226,9 @@ bool sdc::recordCalibration(const CompileOptions &options,
   if (teacherForced ? !encodeText(rawText, recording.text,
                                   static_cast<size_t>(plan.context), ids)
                     : !encodePrompts(rawText, prompts, raw, ids))
+    return false;
+
+  if (!teacherForced && !checkLengths(prompts, ids, plan.context))
     return false;
 
   RecorderOptions recorderOptions;

@@ -2,6 +2,7 @@
 // into a calibration file; or calibration files add up.
 
 #include "compiler/Record/CalibrationChecks.h"
+#include "tools/sdc/Files.h"
 #include "tools/sdc/Record.h"
 #include "tools/sdc/Verbs.h"
 
@@ -26,6 +27,8 @@ struct RecordOptions {
 int mergeFiles(const RecordOptions &options) {
   if (options.inputs.size() < 2)
     return usageError("record: --merge expects at least two files");
+  if (!checkOutput(options.output, options.inputs))
+    return 1;
   if (llvm::Error error = mergeCalibrations(
           options.inputs, options.output, options.compile.allowOtherWeights)) {
     printError(llvm::toString(std::move(error)));
@@ -70,11 +73,17 @@ VerbAction sdc::setupRecord(CLI::App &verb) {
                   "Prompts: .txt, one user message a line, or .jsonl with "
                   "\"prompt\" or \"messages\"")
       ->check(CLI::ExistingFile);
-  verb.add_option("--text", recording.text,
-                  "A text to read instead of writing one; its positions count "
-                  "as prompt positions")
-      ->check(CLI::ExistingFile);
+  CLI::Option *text =
+      verb.add_option(
+              "--text", recording.text,
+              "A text to read instead of writing one; its positions count "
+              "as prompt positions")
+          ->check(CLI::ExistingFile);
   addSamplingFlags(verb, recording);
+  // A text is read, not written.
+  for (const char *flag : {"--prompts", "--raw", "--temp", "--top-k", "--top-p",
+                           "--seed", "--max-new"})
+    text->excludes(verb.get_option(flag));
   verb.add_option("--tokenizer", compile.tokenizer,
                   "Folder or tokenizer.json [beside the model]")
       ->check(CLI::ExistingPath);
@@ -101,13 +110,20 @@ VerbAction sdc::setupRecord(CLI::App &verb) {
       ->check(CLI::ExistingDirectory);
   verb.add_flag("--resume", options->resume,
                 "Go on from the last checkpoint, or extend a finished file");
-  verb.add_flag("--merge", options->merge,
-                "Add calibration files of one model up");
+  CLI::Option *merge = verb.add_flag("--merge", options->merge,
+                                     "Add calibration files of one model up");
   verb.add_flag("--allow-other-weights", compile.allowOtherWeights,
-                "Merge files of different weights of one architecture");
+                "Merge files of different weights of one architecture")
+      ->needs(merge);
   verb.add_flag("--dry-run", options->dryRun,
                 "Say what would be recorded, and what it takes");
   addDeviceOption(verb, options->device);
+  // Files that add up are not recorded.
+  for (const char *flag :
+       {"--prompts", "--text", "--raw", "--tokens", "--temp", "--top-k",
+        "--top-p", "--seed", "--max-new", "--tokenizer", "--batch", "--context",
+        "--max-memory", "--weights-dir", "--resume", "--dry-run", "--device"})
+    merge->excludes(verb.get_option(flag));
   addCommonOptions(verb, compile.common);
   return [options] { return record(*options); };
 }

@@ -287,19 +287,6 @@ bool Recorder::load(const std::string &path) {
 bool Recorder::record(const std::string &output) {
   if (!createSession())
     return false;
-  uint32_t context = sdc_session_context(session);
-  bool fits = true;
-  for (size_t i = 0; i < prompts.size(); ++i)
-    if (prompts[i].size() > context - (options.teacherForced ? 0 : 1)) {
-      printError("prompt " + std::to_string(i + 1) + " has " +
-                     std::to_string(prompts[i].size()) +
-                     " tokens, the context " + std::to_string(context),
-                 "a larger --context (-c), or a shorter prompt");
-      fits = false;
-    }
-  if (!fits)
-    return false;
-
   std::string partial = output + ".partial";
   liveCount = positionsRecorded();
   Progress bar(options.teacherForced ? "reading" : "recording", "positions",

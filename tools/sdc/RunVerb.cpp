@@ -2,15 +2,13 @@
 // from files.
 
 #include "tools/sdc/Engine.h"
+#include "tools/sdc/Files.h"
 #include "tools/sdc/PlainGraph.h"
+#include "tools/sdc/PrintJson.h"
 #include "tools/sdc/Verbs.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 
 using namespace sdc;
 
@@ -31,17 +29,7 @@ bool readPrompt(const RunOptions &options, std::string &prompt) {
     prompt = options.prompt;
     return true;
   }
-  if (options.file == "-") {
-    prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
-    return true;
-  }
-  std::ifstream stream(options.file, std::ios::binary);
-  if (!stream) {
-    printError(options.file + ": " + std::strerror(errno));
-    return false;
-  }
-  prompt.assign(std::istreambuf_iterator<char>(stream), {});
-  return true;
+  return readFile(options.file, prompt);
 }
 
 double rate(size_t count, double seconds) {
@@ -56,6 +44,9 @@ int runText(const RunOptions &options) {
       Engine::open(options.model, options.common, options.generation);
   if (!engine)
     return 1;
+  engine->place = options.file.empty()  ? "-p"
+                  : options.file == "-" ? "stdin"
+                                        : options.file;
   bool raw = options.generation.raw;
   if (!raw && !engine->hasTemplate()) {
     if (!options.common.quiet)
@@ -72,12 +63,7 @@ int runText(const RunOptions &options) {
   WriteResult result;
   bool done = engine->write(
       ids,
-      [&](const std::string &piece) {
-        if (!stream)
-          return;
-        std::fwrite(piece.data(), 1, piece.size(), stdout);
-        std::fflush(stdout);
-      },
+      [&](const std::string &piece) { return !stream || printPiece(piece); },
       result);
   if (!done)
     return 1;
@@ -93,11 +79,7 @@ int runText(const RunOptions &options) {
         {"prompt_tokens_per_second",
          rate(result.promptTokens, result.prefillSeconds)},
         {"tokens_per_second", decodeRate}};
-    std::printf("%s\n",
-                report
-                    .dump(2, ' ', false,
-                          nlohmann::ordered_json::error_handler_t::replace)
-                    .c_str());
+    printJson(report);
   } else {
     std::printf("\n");
     if (!options.common.quiet)
@@ -108,13 +90,11 @@ int runText(const RunOptions &options) {
                    rate(result.promptTokens, result.prefillSeconds), written,
                    decodeRate);
   }
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  return 0;
 }
 
 int run(const RunOptions &options) {
   if (!options.inputs.empty() || !options.output.empty()) {
-    if (!options.prompt.empty() || !options.file.empty())
-      return usageError("run: a prompt and --input exclude each other");
     if (options.output.empty())
       return usageError("run: --input needs --output DIR");
     return runPlainGraph(options.model, options.inputs, options.output,
@@ -136,12 +116,19 @@ VerbAction sdc::setupRun(CLI::App &verb) {
   verb.add_option("-f", options->file, "File that holds the prompt; - is stdin")
       ->excludes(prompt);
   addGenerationOptions(verb, options->generation);
+  addCommonOptions(verb, options->common);
   verb.add_option("--input", options->inputs,
                   "NAME=FILE.npy or NAME=FILE.pb: a tensor for a plain graph")
       ->allow_extra_args(false)
       ->take_all();
-  verb.add_option("--output", options->output,
-                  "Folder for the tensors that a plain graph gives");
-  addCommonOptions(verb, options->common);
+  CLI::Option *output =
+      verb.add_option("--output", options->output,
+                      "Folder for the tensors that a plain graph gives");
+  // A plain graph writes no text.
+  for (const char *flag :
+       {"-p", "-f", "--raw", "-n", "--temp", "--top-k", "--top-p", "--min-p",
+        "--repeat-penalty", "-s", "--stop", "--ignore-eos", "--special",
+        "--tokenizer", "--json"})
+    output->excludes(verb.get_option(flag));
   return [options] { return run(*options); };
 }

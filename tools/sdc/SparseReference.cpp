@@ -116,7 +116,6 @@ bool sdc::computeSparseReference(const std::string &onnx,
     printError("no temporary file for the unpacked weights");
     return false;
   }
-  Compilation compilation(options);
   char name[] = "/tmp/sdc-reference-XXXXXX";
   int fd = mkstemp(name);
   if (fd < 0) {
@@ -124,6 +123,8 @@ bool sdc::computeSparseReference(const std::string &onnx,
     return false;
   }
   ::close(fd);
+  options.output = name;
+  Compilation compilation(options);
   std::unique_ptr<char, void (*)(char *)> remove(
       name, [](char *path) { ::unlink(path); });
   if (!unpackWeights(model, weights, compilation) || !compilation.load() ||

@@ -1,14 +1,13 @@
 // Reads and writes tensors in files.
 
 #include "tools/sdc/TensorFiles.h"
+#include "compiler/Emit/OutputFile.h"
 #include "kernels/Format/ElementType.h"
+#include "tools/sdc/Files.h"
 #include "tools/sdc/Verbs.h"
 
 #include "onnx/onnx_pb.h"
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 using namespace sdc;
@@ -253,10 +252,9 @@ static bool readNpy(const std::string &path, const std::string &bytes,
 }
 
 bool sdc::readTensor(const std::string &path, TensorData &tensor) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
-    return fail(path, std::strerror(errno));
-  std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  std::string bytes;
+  if (!readFile(path, bytes))
+    return false;
   std::string ending = path.substr(path.find_last_of('.') + 1);
   if (ending == "pb")
     return readProto(path, bytes, tensor);
@@ -288,14 +286,15 @@ bool sdc::writeNpy(const std::string &path, const TensorData &tensor) {
   // The data begins at a multiple of 64.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
-  std::ofstream stream(path, std::ios::binary);
+  std::string file("\x93NUMPY\x01\x00", 8);
   auto length = static_cast<uint16_t>(header.size());
-  stream.write("\x93NUMPY\x01\x00", 8);
-  stream.write(reinterpret_cast<const char *>(&length), 2);
-  stream << header;
-  stream.write(reinterpret_cast<const char *>(source->bytes.data()),
-               static_cast<std::streamsize>(source->bytes.size()));
-  if (!stream)
-    return fail(path, "cannot be written");
+  file.append(reinterpret_cast<const char *>(&length), 2);
+  file += header;
+  file.append(reinterpret_cast<const char *>(source->bytes.data()),
+              source->bytes.size());
+  if (llvm::Error error = writeOutput(path, file)) {
+    printError(llvm::toString(std::move(error)));
+    return false;
+  }
   return true;
 }

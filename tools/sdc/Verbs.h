@@ -45,6 +45,9 @@ void addDeviceOption(CLI::App &verb, std::string &device);
 void printError(const std::string &message, const std::string &hint = "");
 void printWarning(const std::string &message);
 
+/// Prints a piece of text on stdout at once; false if it is not taken.
+bool printPiece(const std::string &piece);
+
 /// Prints an error of wrong usage and gives 2.
 int usageError(const std::string &message, const std::string &hint = "");
 

@@ -3,6 +3,9 @@
 
 #include "kernels/Format/Bitmask.h"
 #include "sdc/sdc.h"
+#include "tools/sdc/Numbers.h"
+#include "tools/sdc/OpenModel.h"
+#include "tools/sdc/PrintJson.h"
 #include "tools/sdc/SparseReference.h"
 #include "tools/sdc/Verbs.h"
 #include "tools/sdc/VerifyNumbers.h"
@@ -25,8 +28,6 @@ struct VerifyOptions {
   Tolerance tolerance;
   std::string device = "cpu";
 };
-
-using ModelHandle = std::unique_ptr<sdc_model, void (*)(sdc_model *)>;
 
 /// What the masks of all packed weights add up to.
 struct MaskCounts {
@@ -181,13 +182,10 @@ int verify(const VerifyOptions &options) {
   open.flags = SDC_OPEN_VERIFY_WEIGHTS;
   if (options.testData.empty())
     open.flags |= SDC_OPEN_WITHOUT_CODE;
-  sdc_model *opened = nullptr;
-  sdc_error error = {};
-  if (sdc_model_open(options.model.c_str(), &open, &opened, &error) != SDC_OK) {
-    printError(options.model + ": " + error.message);
+  ModelHandle model = openModel(options.model, &open);
+  if (!model)
     return 1;
-  }
-  ModelHandle model(opened, sdc_model_close);
+  sdc_model *opened = model.get();
 
   MaskCounts counts;
   bool good = verifyMasks(options.model, opened, counts);
@@ -204,7 +202,7 @@ int verify(const VerifyOptions &options) {
     good = verifyNumbers(options, opened, json);
   json["good"] = good;
   if (options.common.json)
-    std::printf("%s\n", json.dump(2).c_str());
+    printJson(json);
   return good ? 0 : 1;
 }
 
@@ -224,11 +222,11 @@ VerbAction sdc::setupVerify(CLI::App &verb) {
       ->take_all();
   verb.add_option("--atol", options->tolerance.absolute,
                   "Absolute part of the tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->check(realNumber(0, 1e9))
       ->capture_default_str();
   verb.add_option("--rtol", options->tolerance.relative,
                   "Relative part of the tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->check(realNumber(0, 1e9))
       ->capture_default_str();
   addDeviceOption(verb, options->device);
   addCommonOptions(verb, options->common);

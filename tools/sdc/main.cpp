@@ -1,6 +1,7 @@
 // The driver: one verb a call. It owns the command line; all else is in the
 // libraries.
 
+#include "tools/sdc/Process.h"
 #include "tools/sdc/Verbs.h"
 
 #include <CLI/CLI.hpp>
@@ -151,12 +152,18 @@ void sdc::printWarning(const std::string &message) {
   std::fprintf(stderr, "sdc: warning: %s\n", message.c_str());
 }
 
+bool sdc::printPiece(const std::string &piece) {
+  return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size() &&
+         std::fflush(stdout) == 0;
+}
+
 int sdc::usageError(const std::string &message, const std::string &hint) {
   printError(message, hint);
   return 2;
 }
 
-int main(int argc, char **argv) {
+/// Reads the command line and runs its verb.
+static int runCommand(int argc, char **argv) {
   CLI::App app("Compiles decoder language models in ONNX to executables whose "
                "weights are N:M sparse.",
                "sdc");
@@ -200,4 +207,9 @@ int main(int argc, char **argv) {
     return action();
   }
   return 2;
+}
+
+int main(int argc, char **argv) {
+  prepareProcess();
+  return finishOutput(guardProcess(runCommand, argc, argv));
 }

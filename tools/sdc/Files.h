@@ -1,0 +1,22 @@
+// Reading whole files, and looking at outputs before long work starts.
+
+#ifndef SDC_TOOLS_SDC_FILES_H
+#define SDC_TOOLS_SDC_FILES_H
+
+#include <string>
+#include <vector>
+
+namespace sdc {
+
+/// Reads a file, or stdin if `path` is "-". Prints what is wrong and gives
+/// false.
+bool readFile(const std::string &path, std::string &content);
+
+/// Whether a file can be written under the name `path`, which none of `inputs`
+/// may be; empty and "-" can. Prints what is wrong and gives false.
+bool checkOutput(const std::string &path,
+                 const std::vector<std::string> &inputs);
+
+} // namespace sdc
+
+#endif // SDC_TOOLS_SDC_FILES_H
