@@ -27,7 +27,7 @@ void tileBase(int64_t depth, const T *a, const T *b, T *tile) {
 
 template <typename T> std::vector<GemmKernel<T>> choose() {
   // Two vectors wide.
-  constexpr int64_t lanes512 = 2 * 64 / sizeof(T);
+  constexpr int64_t lanes512 = int64_t{2} * 64 / sizeof(T);
   constexpr int64_t lanes256 = lanes512 / 2, lanes128 = lanes512 / 4;
   std::vector<GemmKernel<T>> kernels;
   if (__builtin_cpu_supports("avx512f"))

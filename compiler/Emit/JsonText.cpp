@@ -17,7 +17,7 @@ Expected<json::Value> sdc::parseJson(StringRef text) {
   joined.reserve(text.size());
   for (StringRef rest = text; !rest.empty();) {
     size_t plain = std::min(rest.find('\\'), rest.size());
-    joined.append(rest.data(), plain);
+    joined += rest.take_front(plain);
     rest = rest.drop_front(plain);
     uint32_t high, low;
     if (readEscape(rest, high) && high >= 0xD800 && high < 0xDC00 &&
@@ -28,7 +28,7 @@ Expected<json::Value> sdc::parseJson(StringRef text) {
     }
     // Any other escape, whole, so that its second backslash begins none.
     size_t size = std::min<size_t>(2, rest.size());
-    joined.append(rest.data(), size);
+    joined += rest.take_front(size);
     rest = rest.drop_front(size);
   }
   return json::parse(joined);

@@ -481,22 +481,22 @@ TemplateParser::Node TemplateParser::parseCall(uint32_t callee) {
     return std::move(error);
   if (target.kind() != fb::NodeKind::Name)
     return fail(line, "only functions, macros and methods can be called");
-  std::string callee_name = tree->strings[target.a()];
-  const TemplateWord<fb::Function> *function = findFunction(callee_name);
-  if (!function || isAssigned(callee_name)) {
-    called.emplace_back(callee_name, line);
+  std::string name = tree->strings[target.a()];
+  const TemplateWord<fb::Function> *function = findFunction(name);
+  if (!function || isAssigned(name)) {
+    called.emplace_back(name, line);
     return node(fb::NodeKind::Call, line, callee, list(arguments.positional),
                 keywords(arguments));
   }
   if (function->parameters == "*") {
     if (arguments.positional.size() > 1)
-      return fail(line, "the function '" + callee_name +
+      return fail(line, "the function '" + name +
                             "' takes one mapping and named arguments");
     return node(fb::NodeKind::Function, line, none, list(arguments.positional),
                 keywords(arguments), none, static_cast<uint8_t>(function->op));
   }
   Node placed = placeArguments(arguments, function->parameters,
-                               "function '" + callee_name + "'", line);
+                               "function '" + name + "'", line);
   if (!placed)
     return placed;
   return node(fb::NodeKind::Function, line, none, *placed, none, none,

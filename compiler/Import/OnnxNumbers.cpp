@@ -67,7 +67,7 @@ static void checkSizes(const onnx::TensorProto &tensor, StringRef name,
       return;
   StringRef raw = tensor.raw_data();
   for (; raw.size() >= 8; raw = raw.drop_front(8))
-    if (!check(llvm::support::endian::read64le(raw.data())))
+    if (!check(int64_t(llvm::support::endian::read64le(raw.data()))))
       return;
 }
 
