@@ -172,8 +172,7 @@ void WeightReader::readRows(int64_t first, int64_t count, float *out,
   if (!rounds)
     return;
   for (int64_t r = 0; r < count; ++r)
-    for (int64_t k = 0; k < numColumns; ++k)
-      out[r * stride + k] = roundTo(rounding, out[r * stride + k]);
+    roundValues(rounding, out + r * stride, numColumns, out + r * stride);
 }
 
 uint64_t WeightReader::digest() const {

@@ -73,16 +73,46 @@ std::optional<FormatProblem> chooseMask(const PackedLayout &layout, int64_t row,
                            std::to_string(layout.pattern.n)};
 }
 
-template <ElementType Type> bool storeOne(uint8_t *out, float value) {
+/// Whether the value that these bits are is finite.
+template <ElementType Type> bool isFinite(const uint8_t *bytes) {
   if constexpr (Type == ElementType::F32) {
-    std::memcpy(out, &value, sizeof(value));
+    float value;
+    std::memcpy(&value, bytes, sizeof(value));
     return std::isfinite(value);
   } else {
-    uint16_t bits = Type == ElementType::F16 ? toF16(value) : toBF16(value);
-    std::memcpy(out, &bits, sizeof(bits));
+    uint16_t bits;
+    std::memcpy(&bits, bytes, sizeof(bits));
     constexpr uint16_t exponent = Type == ElementType::F16 ? 0x7c00 : 0x7f80;
     return (bits & exponent) != exponent;
   }
+}
+
+/// Stores the `real` values of one word that `kept` names, one after the other.
+template <ElementType Type>
+std::optional<FormatProblem> packValues(int64_t row, int64_t column,
+                                        const float *source, int64_t real,
+                                        uint32_t kept, uint8_t *out) {
+  constexpr int64_t bytes = elementBytes(Type);
+  // All are converted, which is vector code; what is not kept is zero.
+  uint8_t values[kWordColumns * bytes];
+  storeValues(Type, source, real, values);
+  bool finite = true;
+  for (int64_t j = 0; j < real; ++j)
+    finite &= isFinite<Type>(values + j * bytes);
+  if (!finite)
+    for (int64_t j = 0; j < real; ++j)
+      if ((kept >> j & 1u) && !isFinite<Type>(values + j * bytes))
+        return FormatProblem{row, column + j,
+                             "value " + print(source[j]) +
+                                 " is not finite in " +
+                                 std::string(elementName(Type))};
+  if (kept == 0xffffffffu) {
+    std::memcpy(out, values, sizeof(values));
+    return std::nullopt;
+  }
+  for (; kept != 0; kept &= kept - 1, out += bytes)
+    std::memcpy(out, values + __builtin_ctz(kept) * bytes, bytes);
+  return std::nullopt;
 }
 
 template <ElementType Type>
@@ -90,7 +120,6 @@ std::optional<FormatProblem> packTyped(const PackedLayout &layout,
                                        int64_t first, int64_t count,
                                        const float *weights, int64_t stride,
                                        const uint32_t *mask, uint8_t *out) {
-  constexpr int64_t bytes = elementBytes(Type);
   int64_t words = layout.numWords(), lanes = layout.tile.rows;
   bool dense = layout.pattern.isDense();
   std::memset(out, 0, static_cast<size_t>(count * layout.blockBytes()));
@@ -113,20 +142,16 @@ std::optional<FormatProblem> packTyped(const PackedLayout &layout,
           storeWord(base + layout.maskOffset(lane, word), kept);
         if (padding)
           continue;
-        if (int64_t real = realColumns(layout, word); real < kWordColumns)
+        int64_t real = realColumns(layout, word);
+        if (real < kWordColumns)
           kept &= (uint32_t(1) << real) - 1;
         // Padding columns are the last ones of their word's last groups, but
         // not always of the word's values: a group that keeps padding is
         // followed only by groups of padding, so the tail of zeros is in place.
-        uint8_t *value = base + layout.valueOffset(lane, word);
-        for (; kept != 0; kept &= kept - 1, value += bytes) {
-          int64_t j = __builtin_ctz(kept);
-          if (!storeOne<Type>(value, source[j]))
-            return FormatProblem{row, word * kWordColumns + j,
-                                 "value " + print(source[j]) +
-                                     " is not finite in " +
-                                     std::string(elementName(Type))};
-        }
+        if (auto problem =
+                packValues<Type>(row, word * kWordColumns, source, real, kept,
+                                 base + layout.valueOffset(lane, word)))
+          return problem;
       }
     }
   }

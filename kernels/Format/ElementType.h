@@ -35,6 +35,10 @@ float fromF16(uint16_t bits);
 /// `value` rounded to `type` and widened again.
 float roundTo(ElementType type, float value);
 
+/// roundTo for `count` values; `out` may be `values`.
+void roundValues(ElementType type, const float *values, int64_t count,
+                 float *out);
+
 /// Reads or writes `count` values of `type` at `bytes`, which need not be
 /// aligned. `out` and `bytes` must not overlap.
 void loadValues(ElementType type, const void *bytes, int64_t count, float *out);

@@ -114,6 +114,41 @@ TEST(ElementType, BFloatRoundsToNearestEven) {
   }
 }
 
+// Many values are converted by other code than one.
+TEST(ElementType, ManyAreConvertedAsOneIs) {
+  std::mt19937 random(3);
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::BF16})
+    for (int round = 0; round < 3000; ++round) {
+      // Normal halves alone, then all bits: subnormal, infinite, NaN.
+      size_t count = random() % 40;
+      std::vector<float> values(count), loaded(count), rounded(count);
+      for (float &value : values) {
+        uint32_t bits = random();
+        if (round % 2)
+          bits = random() % 4 ? (bits & 0x80ffffffu) | 0x3c000000u : 0;
+        std::memcpy(&value, &bits, 4);
+      }
+      std::vector<uint8_t> bytes(count * elementBytes(type));
+      storeValues(type, values.data(), static_cast<int64_t>(count),
+                  bytes.data());
+      loadValues(type, bytes.data(), static_cast<int64_t>(count),
+                 loaded.data());
+      roundValues(type, values.data(), static_cast<int64_t>(count),
+                  rounded.data());
+      for (size_t i = 0; i < count; ++i) {
+        uint16_t narrow;
+        std::memcpy(&narrow, bytes.data() + 2 * i, 2);
+        if (type == ElementType::F16)
+          ASSERT_EQ(narrow, toF16(values[i]));
+        if (type == ElementType::BF16)
+          ASSERT_EQ(narrow, toBF16(values[i]));
+        ASSERT_EQ(bitsOf(loaded[i]), bitsOf(roundTo(type, values[i])));
+        ASSERT_EQ(bitsOf(rounded[i]), bitsOf(loaded[i]));
+      }
+    }
+}
+
 TEST(Pattern, NamesRoundTripAndProblemsAreNamed) {
   std::string problem;
   for (Pattern p : allPatterns()) {
