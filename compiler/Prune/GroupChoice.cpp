@@ -3,12 +3,14 @@
 #include "compiler/Prune/GroupChoice.h"
 #include "compiler/Algebra/Parallel.h"
 #include "compiler/Algebra/QuadraticForm.h"
+#include "compiler/Prune/LargestOfGroup.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace sdc;
 
@@ -17,6 +19,30 @@ static auto digits(double value) { return llvm::format("%g", value); }
 
 static llvm::Error problem(const std::string &text) {
   return llvm::createStringError(text);
+}
+
+/// The bits of the least magnitude that is infinite in `type`, or NaN.
+static uint32_t firstInfinite(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return 0x477ff000u; // 65520
+  case ElementType::BF16:
+    return 0x7f7f8000u; // half a step beyond the largest one
+  case ElementType::F32:
+    break;
+  }
+  return 0x7f800000u;
+}
+
+/// Whether all `count` values are finite in `type`.
+static bool allFinite(const float *values, int64_t count, ElementType type) {
+  uint32_t most = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, values + i, sizeof(bits));
+    most = std::max(most, bits & 0x7fffffffu);
+  }
+  return most < firstInfinite(type);
 }
 
 llvm::Error sdc::detail::checkInput(const DenseWeight &weight,
@@ -28,17 +54,19 @@ llvm::Error sdc::detail::checkInput(const DenseWeight &weight,
   if (weight.rows < 1 || weight.columns < 1)
     return problem(llvm::formatv("a weight of {0} x {1} cannot be pruned",
                                  weight.rows, weight.columns));
-  for (int64_t r = 0; r < weight.rows; ++r)
-    for (int64_t k = 0; k < weight.columns; ++k) {
-      float value = weight.values[r * weight.columns + k];
-      if (!std::isfinite(roundTo(settings.type, value)))
-        return problem(
-            llvm::formatv("weight {0} at row {1}, column {2} is not finite{3}",
-                          digits(value), r, k,
-                          std::isfinite(value)
-                              ? " in " + std::string(elementName(settings.type))
+  for (int64_t r = 0; r < weight.rows; ++r) {
+    const float *row = weight.values + r * weight.columns;
+    if (allFinite(row, weight.columns, settings.type))
+      continue;
+    int64_t k = 0;
+    while (std::isfinite(roundTo(settings.type, row[k])))
+      ++k;
+    return problem(llvm::formatv(
+        "weight {0} at row {1}, column {2} is not finite{3}", digits(row[k]), r,
+        k,
+        std::isfinite(row[k]) ? " in " + std::string(elementName(settings.type))
                               : std::string()));
-    }
+  }
   return llvm::Error::success();
 }
 
@@ -62,51 +90,84 @@ llvm::Error sdc::detail::checkMoments(const float *h, int64_t columns) {
   return llvm::Error::success();
 }
 
+/// Sets to zero what the mask does not keep.
+static void dropUnkept(float *row, int64_t columns, const uint32_t *mask) {
+  for (int64_t first = 0; first < columns; first += kWordColumns) {
+    int64_t count = std::min<int64_t>(kWordColumns, columns - first);
+    uint32_t kept = mask[first / kWordColumns];
+    for (int64_t j = 0; j < count; ++j)
+      row[first + j] = kept >> j & 1u ? row[first + j] : 0.0f;
+  }
+}
+
 void sdc::detail::keepLargest(const DenseWeight &weight, const double *scale,
                               const PruneSettings &settings, PrunedWeight out) {
-  int64_t m = settings.pattern.m, n = settings.pattern.n;
   parallelFor(settings.threads, weight.rows, [&](int64_t r) {
     const float *in = weight.values + r * weight.columns;
     float *row = out.weights + r * weight.columns;
     uint32_t *mask = out.mask + r * weight.words();
-    std::fill(row, row + weight.columns, 0.0f);
-    std::fill(mask, mask + weight.words(), 0u);
-    double score[kWordColumns];
-    for (int64_t begin = 0; begin < weight.columns; begin += m) {
-      int64_t size = std::min(m, weight.columns - begin);
-      for (int64_t j = 0; j < size; ++j)
-        score[j] = std::fabs(static_cast<double>(in[begin + j])) *
-                   (scale ? scale[begin + j] : 1.0);
-      for (int64_t j = 0; j < size; ++j) {
-        int64_t better = 0;
-        for (int64_t i = 0; i < size; ++i)
-          better += score[i] > score[j] || (score[i] == score[j] && i < j);
-        if (better >= n)
-          continue;
-        int64_t column = begin + j;
-        row[column] = roundTo(settings.type, in[column]);
-        mask[column / kWordColumns] |= uint32_t(1) << (column % kWordColumns);
-      }
-    }
-    completeMask(settings.pattern, weight.columns, mask);
+    keepLargestOfRow(in, scale, weight.columns, settings.pattern, mask);
+    roundValues(settings.type, in, weight.columns, row);
+    dropUnkept(row, weight.columns, mask);
+    // Whole groups are complete.
+    if (int64_t whole = weight.columns / kWordColumns * kWordColumns;
+        whole < weight.columns)
+      completeMask(settings.pattern, weight.columns - whole,
+                   mask + whole / kWordColumns);
   });
+}
+
+namespace {
+
+/// Sums of squares, in lanes so that they are vector code.
+struct Squares {
+  static constexpr int kLanes = 8;
+  double change[kLanes] = {}, norm[kLanes] = {};
+
+  void add(const float *before, const float *after, int64_t count) {
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+      for (int lane = 0; lane < kLanes; ++lane)
+        addOne(lane, before[i + lane], after[i + lane]);
+    for (; i < count; ++i)
+      addOne(0, before[i], after[i]);
+  }
+  void addOne(int lane, double w, double pruned) {
+    double d = w - pruned;
+    change[lane] += d * d;
+    norm[lane] += w * w;
+  }
+};
+
+} // namespace
+
+/// Sum of (W - W^)^2 / sum of W^2, summed row by row.
+static double relativeChange(const DenseWeight &weight, const float *pruned,
+                             unsigned threads) {
+  std::vector<Squares> rows(static_cast<size_t>(weight.rows));
+  parallelFor(threads, weight.rows, [&](int64_t r) {
+    int64_t first = r * weight.columns;
+    rows[static_cast<size_t>(r)].add(weight.values + first, pruned + first,
+                                     weight.columns);
+  });
+  double change = 0, norm = 0;
+  for (const Squares &row : rows)
+    for (int lane = 0; lane < Squares::kLanes; ++lane) {
+      change += row.change[lane];
+      norm += row.norm[lane];
+    }
+  return norm > 0 ? change / norm : 0;
 }
 
 void sdc::detail::measure(const DenseWeight &weight, const float *h,
                           const PruneSettings &settings, const float *pruned,
                           PruneReport &report) {
-  int64_t count = weight.rows * weight.columns;
-  double change = 0, norm = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    double w = weight.values[i], d = w - static_cast<double>(pruned[i]);
-    change += d * d;
-    norm += w * w;
-  }
-  report.relativeChange = norm > 0 ? change / norm : 0;
+  report.relativeChange = relativeChange(weight, pruned, settings.threads);
   if (!h)
     return;
   if (std::isnan(report.loss)) {
-    std::vector<float> difference(count);
+    int64_t count = weight.rows * weight.columns;
+    std::vector<float> difference(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i)
       difference[i] = weight.values[i] - pruned[i];
     report.loss =
