@@ -375,8 +375,10 @@ def PackWeightsPass : Pass<"pack-weights", "::mlir::ModuleOp"> {
     included; every other float weight is row-major bytes of a file without a
     view: of f32 if it is a vector, else of `dtype`. Weights that have that form
     already stay where they are; new bytes go to the spool, in the order of the
-    symbols. A weight that a linear shares with another op (a tied head) is two
-    weights from here on: `@head`, packed, and the plain `@embed`.
+    symbols. An embedding whose table is the weight of a dense head reads the
+    head's, as `nm.embed`; any other weight that a linear shares with another op
+    (the head of tied weights, once it is pruned) is two weights from here on:
+    `@head`, packed, and the plain `@embed`.
 
     The weights stream through in pieces of 16 MiB; equal ones are packed once.
 

@@ -3,6 +3,7 @@
 
 #include "compiler/Lower/KernelCalls.h"
 #include "dialects/Decode/DecodeDialect.h"
+#include "dialects/NM/NMDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -72,6 +73,21 @@ static LogicalResult lowerEmbed(decode::EmbedOp op, EntryBuilder &entry) {
                       symbolOf(op.getTable()));
 }
 
+static LogicalResult lowerPackedEmbed(nm::EmbedOp op, EntryBuilder &entry) {
+  PackedLayout layout = op.getTable().getType().getLayout();
+  EmbedSpec spec;
+  spec.rows = op.getTokens().getType().getNumElements();
+  spec.vocabulary = layout.rows;
+  spec.hidden = layout.columns;
+  spec.type = layout.type;
+  spec.tile = layout.tile;
+  spec.scale = op.getScale().convertToDouble();
+  return entry.launch(op.getLoc(), {spec},
+                      {entry.in(op.getTokens()), entry.in(op.getTable()),
+                       entry.out(op.getResult())},
+                      "embed");
+}
+
 static LogicalResult lowerLastRow(decode::LastRowOp op, EntryBuilder &entry) {
   LastRowSpec spec;
   std::tie(spec.rows, spec.columns) = rowsAndColumns(op.getX());
@@ -106,6 +122,8 @@ Lowered lowerRows(Operation *launch, EntryBuilder &entry) {
   return llvm::TypeSwitch<Operation *, Lowered>(launch)
       .Case<decode::EmbedOp>(
           [&](auto op) { return result(lowerEmbed(op, entry)); })
+      .Case<nm::EmbedOp>(
+          [&](auto op) { return result(lowerPackedEmbed(op, entry)); })
       .Case<decode::RmsNormOp, decode::LayerNormOp>(
           [&](auto op) { return result(lowerNorm(op, entry)); })
       .Case<decode::LastRowOp>(

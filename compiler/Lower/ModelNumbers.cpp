@@ -46,8 +46,10 @@ void writeModelNumbers(ModuleOp module) {
           logits && logits.getRank() == 3)
         vocabulary = logits.getShape().back();
   }
-  module.walk([&](decode::EmbedOp embed) {
-    hidden = embed.getType().getShape().back();
+  module.walk([&](Operation *op) {
+    if (isa<decode::EmbedOp, nm::EmbedOp>(op))
+      hidden =
+          cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
   });
   bool recording =
       module.walk([](decode::RecordOp) { return WalkResult::interrupt(); })

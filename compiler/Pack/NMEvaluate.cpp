@@ -25,10 +25,12 @@ namespace sdc {
 
 namespace {
 
-/// What a value is: floats of a tensor, words of a mask, or packed bytes.
+/// What a value is: floats of a tensor, words of a mask, token ids, or packed
+/// bytes.
 struct Known {
   std::vector<float> floats;
   std::vector<uint32_t> words;
+  std::vector<int64_t> ids;
   std::vector<uint8_t> packed;
 };
 
@@ -44,7 +46,7 @@ public:
   LogicalResult visit(Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<arith::ConstantOp, decode::LoadOp, decode::LinearOp, nm::LinearOp,
-              nm::PruneOp, nm::MaskOp, nm::PackOp, nm::UnpackOp>(
+              nm::EmbedOp, nm::PruneOp, nm::MaskOp, nm::PackOp, nm::UnpackOp>(
             [&](auto typed) {
               for (Value operand : op->getOperands())
                 if (!known.count(operand))
@@ -67,6 +69,7 @@ private:
   FailureOr<bool> evaluate(decode::LoadOp op, Known &result);
   FailureOr<bool> evaluate(decode::LinearOp op, Known &result);
   FailureOr<bool> evaluate(nm::LinearOp op, Known &result);
+  FailureOr<bool> evaluate(nm::EmbedOp op, Known &result);
   FailureOr<bool> evaluate(nm::PruneOp op, Known &result);
   FailureOr<bool> evaluate(nm::MaskOp op, Known &result);
   FailureOr<bool> evaluate(nm::PackOp op, Known &result);
@@ -110,6 +113,8 @@ DenseElementsAttr Evaluator::elementsOf(Value value) {
     return {};
   if (type.getElementType().isInteger(32))
     return DenseElementsAttr::get(type, ArrayRef<uint32_t>(it->second.words));
+  if (type.getElementType().isInteger(64))
+    return DenseElementsAttr::get(type, ArrayRef<int64_t>(it->second.ids));
   SmallVector<APFloat> values;
   for (float f : it->second.floats) {
     values.emplace_back(f);
@@ -132,6 +137,11 @@ FailureOr<bool> Evaluator::evaluate(arith::ConstantOp op, Known &result) {
                     &exact);
       result.floats.push_back(value.convertToFloat());
     }
+    return true;
+  }
+  if (elements.getElementType().isInteger(64)) {
+    for (const APInt &value : elements.getValues<APInt>())
+      result.ids.push_back(value.getSExtValue());
     return true;
   }
   if (!elements.getElementType().isInteger(32))
@@ -205,6 +215,22 @@ FailureOr<bool> Evaluator::evaluate(decode::LinearOp op, Known &result) {
 FailureOr<bool> Evaluator::evaluate(nm::LinearOp op, Known &result) {
   multiply(op.getX().getType(), known[op.getX()], op.getWeight(), op.getBias(),
            result);
+  return true;
+}
+
+FailureOr<bool> Evaluator::evaluate(nm::EmbedOp op, Known &result) {
+  PackedLayout layout = op.getTable().getType().getLayout();
+  Known table;
+  unpack(layout, known[op.getTable()].packed, table);
+  auto scale = static_cast<float>(op.getScale().convertToDouble());
+  for (int64_t id : known[op.getTokens()].ids) {
+    if (id < 0 || id >= layout.rows)
+      return op.emitOpError("token ")
+             << id << " is not in the table of " << layout.rows << " rows";
+    const float *row = table.floats.data() + id * layout.columns;
+    for (int64_t k = 0; k < layout.columns; ++k)
+      result.floats.push_back(row[k] * scale);
+  }
   return true;
 }
 

@@ -26,6 +26,8 @@ struct Plan {
   ElementType type;
   /// The job that makes its bytes; -1 if it may stay where it is.
   int64_t job = -1;
+  /// The dense linear of the same weight that an embedding reads instead.
+  const WeightUses *tied = nullptr;
 };
 
 /// The pass at work on one module.
@@ -43,8 +45,11 @@ private:
   LogicalResult makePlans();
   FailureOr<std::optional<PackedLayout>> layoutOf(const WeightUses &uses,
                                                   ElementType type);
+  void findHeads();
+  const WeightUses *headOf(const WeightUses &uses);
   LogicalResult makeJob(Plan &plan);
   void rewrite(const Plan &plan);
+  void rewriteTied(const Plan &plan);
 
   ModuleOp module;
   const PackWeightsPassOptions &options;
@@ -55,9 +60,23 @@ private:
   std::vector<PackJob> jobs;
   /// Jobs by (source, view, type, result type): equal weights are packed once.
   llvm::DenseMap<Attribute, int64_t> jobOf;
+  /// Weights of dense linears by valuesOf().
+  llvm::DenseMap<Attribute, const WeightUses *> heads;
   /// How many weights read a range of the spool, by its offset.
   llvm::DenseMap<int64_t, int64_t> readers;
 };
+
+/// What says that two weights are equal: where the values lie, and the view of
+/// them. Random streams differ by symbol.
+Attribute valuesOf(decode::WeightOp weight) {
+  MLIRContext *context = weight.getContext();
+  Attribute none = UnitAttr::get(context);
+  bool random = isa<decode::RandomAttr>(weight.getSource());
+  Attribute view = weight.getViewAttr();
+  Attribute name = weight.getSymNameAttr();
+  return ArrayAttr::get(context, {weight.getSource(), view ? view : none,
+                                  random ? name : none, weight.getTypeAttr()});
+}
 
 /// The pattern by which `uses` multiplies; fails if its linears disagree.
 FailureOr<Pattern> patternOf(const WeightUses &uses) {
@@ -102,6 +121,25 @@ FailureOr<std::optional<PackedLayout>> Packer::layoutOf(const WeightUses &uses,
   return std::optional<PackedLayout>(layout);
 }
 
+void Packer::findHeads() {
+  for (auto &[name, use] : uses)
+    if (llvm::any_of(use.linears,
+                     [](Operation *op) { return isa<decode::LinearOp>(op); }))
+      heads.try_emplace(valuesOf(use.weight), &use);
+}
+
+/// The head that a table of token embeddings is tied to and that is packed
+/// dense; null if there is none.
+const WeightUses *Packer::headOf(const WeightUses &uses) {
+  if (!uses.linears.empty() || uses.loads.empty())
+    return nullptr;
+  for (decode::LoadOp load : uses.loads)
+    for (OpOperand &use : load.getResult().getUses())
+      if (!isa<decode::EmbedOp>(use.getOwner()))
+        return nullptr;
+  return heads.lookup(valuesOf(uses.weight));
+}
+
 LogicalResult Packer::makeJob(Plan &plan) {
   decode::WeightOp weight = plan.uses->weight;
   MLIRContext *context = weight.getContext();
@@ -112,15 +150,7 @@ LogicalResult Packer::makeJob(Plan &plan) {
   if (file && !weight.getViewAttr() && wanted == weight.getType())
     return success();
 
-  // Random streams differ by symbol.
-  Attribute view = weight.getViewAttr() ? Attribute(weight.getViewAttr())
-                                        : Attribute(UnitAttr::get(context));
-  Attribute name = isa<decode::RandomAttr>(weight.getSource())
-                       ? Attribute(weight.getSymNameAttr())
-                       : Attribute(UnitAttr::get(context));
-  auto key =
-      ArrayAttr::get(context, {weight.getSource(), view, name,
-                               weight.getTypeAttr(), TypeAttr::get(wanted)});
+  auto key = ArrayAttr::get(context, {valuesOf(weight), TypeAttr::get(wanted)});
   auto [it, fresh] = jobOf.try_emplace(key, jobs.size());
   plan.job = it->second;
   if (!fresh)
@@ -141,6 +171,26 @@ LogicalResult Packer::makeJob(Plan &plan) {
   }
   jobs.push_back(std::move(job));
   return success();
+}
+
+void Packer::rewriteTied(const Plan &plan) {
+  decode::WeightOp weight = plan.uses->weight, head = plan.tied->weight;
+  auto type = nm::PackedType::get(weight.getContext(), *plan.layout);
+  for (decode::LoadOp load : plan.uses->loads) {
+    load.setWeight(head.getSymName());
+    load.getResult().setType(type);
+    for (Operation *user :
+         llvm::make_early_inc_range(load.getResult().getUsers())) {
+      auto plain = cast<decode::EmbedOp>(user);
+      OpBuilder builder(plain);
+      auto packed = nm::EmbedOp::create(
+          builder, plain.getLoc(), plain.getType(), plain.getTokens(),
+          plain->getOperand(1), plain.getScaleAttr());
+      plain.replaceAllUsesWith(packed.getResult());
+      plain.erase();
+    }
+  }
+  weight.erase();
 }
 
 void Packer::rewrite(const Plan &plan) {
@@ -207,13 +257,16 @@ LogicalResult Packer::makePlans() {
       bad = true;
       continue;
     }
-    FailureOr<std::optional<PackedLayout>> layout = layoutOf(use, *type);
+    const WeightUses *head = headOf(use);
+    FailureOr<std::optional<PackedLayout>> layout =
+        layoutOf(head ? *head : use, *type);
     if (failed(layout)) {
       bad = true;
       continue;
     }
-    plans.push_back({&use, *layout, *type, -1});
-    bad |= failed(makeJob(plans.back()));
+    plans.push_back({&use, *layout, *type, -1, head});
+    if (!head)
+      bad |= failed(makeJob(plans.back()));
   }
   return failure(bad);
 }
@@ -228,6 +281,7 @@ LogicalResult Packer::run(const PackProgress &progress) {
   if (!spool)
     return failure();
   uses = collectWeightUses(module);
+  findHeads();
   if (failed(makePlans()))
     return failure();
   llvm::Error error =
@@ -239,8 +293,13 @@ LogicalResult Packer::run(const PackProgress &progress) {
     });
     return failure();
   }
+  // Those that name others go first.
   for (const Plan &plan : plans)
-    rewrite(plan);
+    if (plan.tied)
+      rewriteTied(plan);
+  for (const Plan &plan : plans)
+    if (!plan.tied)
+      rewrite(plan);
   return success();
 }
 

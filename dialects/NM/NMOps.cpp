@@ -86,6 +86,19 @@ LogicalResult LinearOp::verify() {
   return success();
 }
 
+LogicalResult EmbedOp::verify() {
+  RankedTensorType tokens = getTokens().getType();
+  PackedType table = getTable().getType();
+  auto expected = RankedTensorType::get(
+      {tokens.getDimSize(0), tokens.getDimSize(1), table.getColumns()},
+      Float32Type::get(getContext()));
+  if (getType() != expected) // (C1)
+    return emitOpError("expected a result of ") << expected;
+  if (!table.getPattern().isDense()) // (C2)
+    return emitOpError("expected a dense table, got ") << table;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//

@@ -94,6 +94,43 @@ def NM_LinearOp : NM_Op<"linear", [Pure]> {
   }];
 }
 
+def NM_EmbedOp : NM_Op<"embed", [Pure]> {
+  let summary = "Rows of a packed table, chosen by token ids";
+  let description = [{
+    `decode.embed` of the weight that a dense head multiplies by, so that tied
+    weights are there once: `result[b, s, :]` is `table[tokens[b, s], :] *
+    scale`.
+
+    Constraints:
+    - (C1) tokens [B, S], table [V, H], result [B, S, H].
+    - (C2) the pattern of the table is dense.
+
+    Example:
+
+    ```mlir
+    %x = nm.embed %tokens, %p
+        : tensor<1x1xi64>, !nm.packed<256x64xbf16, dense, rows8>
+        -> tensor<1x1x64xf32>
+    ```
+
+    Refused by (C2), since an embedding is not pruned with its head:
+
+    ```mlir
+    %x = nm.embed %tokens, %p
+        : tensor<1x1xi64>, !nm.packed<256x64xbf16, 2:4, rows8>
+        -> tensor<1x1x64xf32>
+    ```
+  }];
+  let arguments = (ins 2DTensorOf<[I64]>:$tokens, NM_PackedType:$table,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs 3DTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $tokens `,` $table attr-dict
+    `:` type($tokens) `,` qualified(type($table)) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//

@@ -52,6 +52,7 @@ std::string norm(const NormSpec &norm) {
 std::string print(const EmbedSpec &s) {
   return "embed" + integer("t", s.rows) + integer("v", s.vocabulary) +
          integer("h", s.hidden) + "." + type(s.type) +
+         (s.tile ? "_" + s.tile->str() : "") +
          (s.scale == 1 ? "" : ".scale" + number(s.scale));
 }
 
@@ -275,6 +276,8 @@ EmbedSpec readEmbed(Reader &in) {
   s.hidden = in.integer("h");
   in.want(".");
   s.type = in.type();
+  if (in.eat("_rows"))
+    s.tile = Tile::interleavedRows(static_cast<unsigned>(in.integer()));
   if (in.eat(".scale"))
     s.scale = in.number();
   return s;

@@ -36,7 +36,9 @@ std::string normProblem(const NormSpec &norm) {
 std::string check(const EmbedSpec &s) {
   if (!inRange(s.vocabulary))
     return size("a vocabulary", s.vocabulary);
-  return inRange(s.hidden) ? "" : size("a hidden size", s.hidden);
+  if (!inRange(s.hidden))
+    return size("a hidden size", s.hidden);
+  return s.tile ? s.layout().problem() : "";
 }
 
 std::string check(const LinearSpec &s) {
@@ -228,6 +230,10 @@ int64_t scratch(const AttentionSpec &s) {
 }
 
 } // namespace
+
+PackedLayout EmbedSpec::layout() const {
+  return {vocabulary, hidden, type, Pattern::dense(), *tile};
+}
 
 PackedLayout LinearSpec::layout(size_t part) const {
   PackedLayout layout;

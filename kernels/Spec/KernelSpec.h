@@ -15,7 +15,7 @@
 // The fields of each kind, in their order, stand above its struct; [x] may be
 // absent. Examples:
 //
-//   embed.t1.v49152.h576.bf16
+//   embed.t1.v49152.h576.bf16_rows8
 //   linear.t1.k576.rms_f32_1em05.w576_16of32_bf16_rows8.w192_16of32_bf16_rows8
 //   linear.t64.k576.rms_f32_1em05.g1536_dense_bf16_rows8_silu.u1536_dense_bf16_rows8
 //   attention.t1.q9_64.k3_bf16.v64_bf16.scale0p125
@@ -79,8 +79,11 @@ struct NormSpec {
 };
 
 /// out[t, :] = table[tokens[t], :] * scale. A token outside [0, V) reads row 0.
+/// With a tile the table is a packed dense weight: that of a head whose weight
+/// is tied to the embedding.
 ///
-///   fields   = "t" T "." "v" V "." "h" H "." type [".scale" number]
+///   fields   = "t" T "." "v" V "." "h" H "." type ["_" tile]
+///              [".scale" number]
 ///   operands = tokens i32 [T], table type [V, H], out [T, H]
 ///   units    = T
 struct EmbedSpec {
@@ -88,7 +91,11 @@ struct EmbedSpec {
   int64_t vocabulary = 0;
   int64_t hidden = 0;
   ElementType type = ElementType::F32;
+  std::optional<Tile> tile;
   double scale = 1;
+
+  /// Of the packed table.
+  PackedLayout layout() const;
 };
 
 /// One packed weight of a linear, [rows, K].

@@ -179,3 +179,22 @@ func.func @constant() -> tensor<4xf32> {
   // expected-error@+1 {{result 0 is a constant or a state, which no launch gives}}
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// A table that is the packed weight of the head.
+// CHECK: exec.model "model" layers 0 hidden 64
+// CHECK-LABEL: exec.entry @tied
+// CHECK: %[[TABLE:.*]] = exec.weight_ref @head
+// CHECK: exec.launch @embed.t3.v256.h64.bf16_rows8.scale8 units 3(in %{{.*}}, in %[[TABLE]], out %{{.*}}) "embed"
+nm.weight @head : !nm.packed<256x64xbf16, dense, rows8>
+    from #decode.file<"s", 0, 32768>
+func.func @tied(%tokens: tensor<1x3xi64>, %positions: tensor<1x3xi32>,
+                %slots: tensor<1xi32>) -> tensor<1x3x64xf32>
+    attributes {decode.entry = "prefill"} {
+  %table = decode.load @head : !nm.packed<256x64xbf16, dense, rows8>
+  %x = nm.embed %tokens, %table {scale = 8.0}
+      : tensor<1x3xi64>, !nm.packed<256x64xbf16, dense, rows8>
+      -> tensor<1x3x64xf32>
+  return %x : tensor<1x3x64xf32>
+}

@@ -28,6 +28,19 @@ func.func @mask() -> (tensor<1x1xi32>, tensor<1x1xi32>) {
   return %m, %n : tensor<1x1xi32>, tensor<1x1xi32>
 }
 
+// Rows 2 and 0 of the table, times 4; a token beyond it has no row.
+// CHECK-LABEL: @embed
+// CHECK: dense<{{\[\[\[}}2.000000e+01, 2.400000e+01], [4.000000e+00, -8.000000e+00]]]> : tensor<1x2x2xf32>
+func.func @embed() -> tensor<1x2x2xf32> {
+  %w = arith.constant dense<[[1.0, -2.0], [3.0, 4.0], [5.0, 6.0]]>
+      : tensor<3x2xf32>
+  %ids = arith.constant dense<[[2, 0]]> : tensor<1x2xi64>
+  %p = nm.pack %w : tensor<3x2xf32> -> !nm.packed<3x2xf32, dense, rows2>
+  %x = nm.embed %ids, %p {scale = 4.0}
+      : tensor<1x2xi64>, !nm.packed<3x2xf32, dense, rows2> -> tensor<1x2x2xf32>
+  return %x : tensor<1x2x2xf32>
+}
+
 // 1.00390625 lies between the bf16 values 1 and 1.0078125, and 1 is even.
 // CHECK-LABEL: @round_trip
 // CHECK: dense<{{\[\[}}0.000000e+00, 1.000000e+00], [-2.500000e+00, 0.000000e+00], [0.000000e+00, 0.000000e+00]]> : tensor<3x2xbf16>
@@ -99,4 +112,16 @@ func.func @lost() -> tensor<1x4xf32> {
       -> !nm.packed<1x4xf32, 2:4, rows1>
   %u = nm.unpack %p : !nm.packed<1x4xf32, 2:4, rows1> -> tensor<1x4xf32>
   return %u : tensor<1x4xf32>
+}
+
+// -----
+
+func.func @beyond() -> tensor<1x1x2xf32> {
+  %w = arith.constant dense<[[1.0, -2.0]]> : tensor<1x2xf32>
+  %ids = arith.constant dense<[[1]]> : tensor<1x1xi64>
+  %p = nm.pack %w : tensor<1x2xf32> -> !nm.packed<1x2xf32, dense, rows1>
+  // expected-error @+1 {{token 1 is not in the table of 1 rows}}
+  %x = nm.embed %ids, %p
+      : tensor<1x1xi64>, !nm.packed<1x2xf32, dense, rows1> -> tensor<1x1x2xf32>
+  return %x : tensor<1x1x2xf32>
 }

@@ -70,6 +70,34 @@ TEST(PlainKernel, Embed) {
       });
 }
 
+// The table of a tied head: packed by kernels/Format, read row by row.
+TEST(PlainKernel, EmbedFromPackedRows) {
+  onEachLevel(
+      {"embed.t4.v21.h37.f32_rows8.scale1p5", "embed.t4.v21.h100.bf16_rows8",
+       "embed.t4.v21.h64.f16_rows16", "embed.t4.v21.h5.bf16_rows1"},
+      [](KernelSet &kernels) {
+        for (size_t i = 0; i < 4; ++i) {
+          auto s = std::get<EmbedSpec>(kernels.spec(i).spec);
+          std::vector<float> values = normals(21 * s.hidden);
+          Buffer tokens(std::vector<int32_t>{20, 21, 9, 0});
+          Buffer table(s.layout().packedSize());
+          EXPECT_FALSE(packBlocks(s.layout(), 0, s.layout().numBlocks(),
+                                  values.data(), s.hidden, nullptr,
+                                  table.data()));
+          Buffer out(4 * s.hidden * 4);
+          kernels.run(i, {tokens.data(), table.data(), out.data()}, 2);
+          // Token 21 is outside the table and reads row 0.
+          const int64_t rows[] = {20, 0, 9, 0};
+          for (int64_t t = 0; t < 4; ++t)
+            for (int64_t h = 0; h < s.hidden; ++h)
+              EXPECT_EQ(out.as<float>()[t * s.hidden + h],
+                        roundTo(s.type, values[rows[t] * s.hidden + h]) *
+                            static_cast<float>(s.scale));
+          EXPECT_TRUE(out.guardsIntact());
+        }
+      });
+}
+
 TEST(PlainKernel, Norm) {
   onEachLevel({"norm.t3.k100.rms_f32_1em05", "norm.t3.k8.layer_bias_bf16_0p01",
                "norm.t3.k576.layer_f16_1em12"},

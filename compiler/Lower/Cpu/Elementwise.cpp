@@ -8,6 +8,19 @@
 using namespace mlir;
 using namespace sdc;
 
+/// The address of the first column of a row of the table.
+static Value rowOfTable(KernelBuilder &k, const EmbedSpec &s, Value table,
+                        Value row) {
+  int64_t width = elementBytes(s.type);
+  if (!s.tile)
+    return k.at(table, k.mul(row, k.i64(s.hidden * width)));
+  PackedLayout layout = s.layout();
+  Value tileRows = k.i64(s.tile->rows);
+  Value block = k.mul(k.divInt(row, tileRows), k.i64(layout.blockBytes()));
+  Value lane = k.mul(k.remInt(row, tileRows), k.i64(kWordColumns * width));
+  return k.at(k.at(table, block), lane);
+}
+
 void sdc::buildKernel(KernelBuilder &k, const EmbedSpec &s,
                       KernelArguments &args) {
   Value tokens = args.next(), table = args.next(), out = args.next();
@@ -16,10 +29,15 @@ void sdc::buildKernel(KernelBuilder &k, const EmbedSpec &s,
     Value token = k.load(k.i32(), k.at(tokens, k.shl(row, 2)), 4);
     Value known = k.lessUnsigned(token, k.i32(s.vocabulary));
     token = k.zeroExtend(k.select(known, token, k.i32(0)), k.i64());
-    Value from = k.at(table, k.mul(token, k.i64(s.hidden * width)));
     Value to = k.at(out, k.mul(row, k.i64(s.hidden * 4)));
+    Value from = rowOfTable(k, s, table, token);
     forColumns(k, s.hidden, kLanes, [&](Value column, int64_t count) {
       Value at = k.at(from, k.mul(column, k.i64(width)));
+      // Words of 32 columns lie apart in a packed table.
+      if (s.tile)
+        at = k.at(at,
+                  k.mul(k.shrUnsigned(column, 5),
+                        k.i64(s.layout().wordBytes() - kWordColumns * width)));
       Value lanes = k.loadFloats(s.type, at, count, kLanes);
       if (s.scale != 1)
         lanes = k.mul(lanes, k.same(lanes, s.scale));

@@ -173,3 +173,24 @@ func.func @f(%p: !nm.packed<8x32xbf16, 2:4, rows8>) {
   %0 = nm.unpack %p : !nm.packed<8x32xbf16, 2:4, rows8> -> tensor<8x32xf32>
   return
 }
+
+// -----
+
+// nm.embed (C1)
+func.func @f(%ids: tensor<1x2xi64>, %p: !nm.packed<8x64xf32, dense, rows8>) {
+  // expected-error @+1 {{expected a result of 'tensor<1x2x64xf32>'}}
+  %0 = nm.embed %ids, %p
+      : tensor<1x2xi64>, !nm.packed<8x64xf32, dense, rows8>
+      -> tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+// nm.embed (C2)
+func.func @f(%ids: tensor<1x2xi64>, %p: !nm.packed<8x64xf32, 2:4, rows8>) {
+  // expected-error @+1 {{expected a dense table, got '!nm.packed<8x64xf32, 2:4, rows8>'}}
+  %0 = nm.embed %ids, %p
+      : tensor<1x2xi64>, !nm.packed<8x64xf32, 2:4, rows8> -> tensor<1x2x64xf32>
+  return
+}

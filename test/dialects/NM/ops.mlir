@@ -45,6 +45,21 @@ func.func @linear(%x: tensor<1x1x576xf32>, %w: tensor<576x576xbf16>,
   return %2 : tensor<1x1x576xf32>
 }
 
+// CHECK-LABEL: @embed
+func.func @embed(%ids: tensor<2x3xi64>,
+                 %p: !nm.packed<256x64xbf16, dense, rows8>)
+    -> (tensor<2x3x64xf32>, tensor<2x3x64xf32>) {
+  // CHECK: nm.embed %{{.*}}, %{{.*}} : tensor<2x3xi64>, !nm.packed<256x64xbf16, dense, rows8> -> tensor<2x3x64xf32>
+  %0 = nm.embed %ids, %p
+      : tensor<2x3xi64>, !nm.packed<256x64xbf16, dense, rows8>
+      -> tensor<2x3x64xf32>
+  // CHECK: nm.embed %{{.*}}, %{{.*}} {scale = 8.000000e+00 : f64} : tensor<2x3xi64>
+  %1 = nm.embed %ids, %p {scale = 8.0}
+      : tensor<2x3xi64>, !nm.packed<256x64xbf16, dense, rows8>
+      -> tensor<2x3x64xf32>
+  return %0, %1 : tensor<2x3x64xf32>, tensor<2x3x64xf32>
+}
+
 // CHECK-LABEL: @values
 func.func @values(%w: tensor<3x40xf32>) -> (tensor<3x40xbf16>, tensor<3x2xi32>) {
   // CHECK: %[[PRUNED:.*]] = nm.prune %{{.*}} <4:8> : tensor<3x40xf32>
