@@ -409,6 +409,8 @@ def PackWeightsPass : Pass<"pack-weights", "::mlir::ModuleOp"> {
            "Where relative paths of weights start; empty: beside the .mlir "
            "file">,
     Option<"threads", "threads", "unsigned", "1", "Threads">,
+    Option<"maxMemory", "max-memory", "int64_t", "0",
+           "Bytes that packing may take; 0: what all threads take">,
     Option<"planOnly", "plan-only", "bool", "false",
            "Give new bytes their places, and leave these empty">,
   ];

@@ -22,13 +22,26 @@ struct Piece {
   int64_t first, count;
 };
 
+/// Rows of all pieces of a job but the last.
+int64_t rowsOfPiece(const PackJob &job) {
+  int64_t unit = job.layout ? job.layout->tile.rows : 1;
+  int64_t columns = std::max<int64_t>(1, job.reader.columns());
+  return std::max<int64_t>(1, kPieceFloats / columns / unit) * unit;
+}
+
+/// Bytes of `rows` rows in their compiled form.
+int64_t compiledBytes(const PackJob &job, int64_t rows) {
+  if (!job.layout)
+    return rows * job.reader.columns() * elementBytes(job.type);
+  int64_t unit = job.layout->tile.rows;
+  return (rows + unit - 1) / unit * job.layout->blockBytes();
+}
+
 std::vector<Piece> cut(const std::vector<PackJob> &jobs) {
   std::vector<Piece> pieces;
   for (size_t j = 0; j < jobs.size(); ++j) {
     const PackJob &job = jobs[j];
-    int64_t unit = job.layout ? job.layout->tile.rows : 1;
-    int64_t columns = std::max<int64_t>(1, job.reader.columns());
-    int64_t rows = std::max<int64_t>(1, kPieceFloats / columns / unit) * unit;
+    int64_t rows = rowsOfPiece(job);
     for (int64_t first = 0; first < job.reader.rows(); first += rows)
       pieces.push_back({j, first, std::min(rows, job.reader.rows() - first)});
   }
@@ -45,7 +58,7 @@ llvm::Error runPiece(const PackJob &job, const Piece &piece,
   if (job.layout) {
     int64_t unit = job.layout->tile.rows, block = piece.first / unit;
     int64_t count = (piece.count + unit - 1) / unit;
-    bytes.resize(static_cast<size_t>(count * job.layout->blockBytes()));
+    bytes.resize(static_cast<size_t>(compiledBytes(job, piece.count)));
     offset += block * job.layout->blockBytes();
     if (std::optional<FormatProblem> problem =
             packBlocks(*job.layout, block, count, rows.data(), columns,
@@ -54,7 +67,7 @@ llvm::Error runPiece(const PackJob &job, const Piece &piece,
                                      problem->str());
   } else {
     int64_t width = elementBytes(job.type);
-    bytes.resize(static_cast<size_t>(piece.count * columns * width));
+    bytes.resize(static_cast<size_t>(compiledBytes(job, piece.count)));
     offset += piece.first * columns * width;
     storeValues(job.type, rows.data(), piece.count * columns, bytes.data());
   }
@@ -63,8 +76,28 @@ llvm::Error runPiece(const PackJob &job, const Piece &piece,
 
 } // namespace
 
+int64_t sdc::packMemory(const PackJob &job) {
+  int64_t rows = std::min(rowsOfPiece(job), job.reader.rows());
+  return rows * job.reader.columns() * int64_t(sizeof(float)) +
+         compiledBytes(job, rows);
+}
+
 llvm::Error sdc::runPackJobs(std::vector<PackJob> &jobs, const Spool &spool,
-                             unsigned threads, const PackProgress &progress) {
+                             unsigned threads, int64_t memory,
+                             const PackProgress &progress) {
+  for (const PackJob &job : jobs) {
+    int64_t need = packMemory(job);
+    if (memory == 0 || need == 0)
+      continue;
+    if (need > memory)
+      return llvm::createStringError(
+          llvm::inconvertibleErrorCode(),
+          "%s: packing it takes %lld bytes, more than the %lld that are "
+          "allowed",
+          job.name.c_str(), static_cast<long long>(need),
+          static_cast<long long>(memory));
+    threads = static_cast<unsigned>(std::min<int64_t>(threads, memory / need));
+  }
   std::vector<Piece> pieces = cut(jobs);
   // The first problem of each job, by the piece that has it.
   struct Problem {

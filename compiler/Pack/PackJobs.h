@@ -37,10 +37,15 @@ struct PackJob {
 /// Called after each job with how many are done.
 using PackProgress = std::function<void(int64_t done, int64_t total)>;
 
+/// The most bytes that one thread takes for a piece of `job`.
+int64_t packMemory(const PackJob &job);
+
 /// Does all jobs; the bytes in the spool depend on nothing but the jobs. Fails
-/// with every problem of every job, in their order.
+/// with every problem of every job, in their order. As many threads work as
+/// `memory` bytes allow; 0 is no limit, and less than one takes is an error.
 llvm::Error runPackJobs(std::vector<PackJob> &jobs, const Spool &spool,
-                        unsigned threads, const PackProgress &progress);
+                        unsigned threads, int64_t memory,
+                        const PackProgress &progress);
 
 } // namespace sdc
 

@@ -34,12 +34,11 @@ struct Plan {
 class Packer {
 public:
   Packer(ModuleOp module, const PackWeightsPassOptions &options,
-         std::shared_ptr<Spool> spool)
-      : module(module), options(options),
-        folder(weightFolderOf(module, options.folder)),
-        spool(std::move(spool)) {}
+         const PackHooks &hooks)
+      : module(module), options(options), hooks(hooks),
+        folder(weightFolderOf(module, options.folder)), spool(hooks.spool) {}
 
-  LogicalResult run(const PackProgress &progress);
+  LogicalResult run();
 
 private:
   LogicalResult makePlans();
@@ -53,6 +52,7 @@ private:
 
   ModuleOp module;
   const PackWeightsPassOptions &options;
+  const PackHooks &hooks;
   std::string folder;
   std::shared_ptr<Spool> spool;
   llvm::MapVector<StringAttr, WeightUses> uses;
@@ -271,7 +271,7 @@ LogicalResult Packer::makePlans() {
   return failure(bad);
 }
 
-LogicalResult Packer::run(const PackProgress &progress) {
+LogicalResult Packer::run() {
   if (options.dtype != "auto" && !parseElementType(options.dtype))
     return emitError(module.getLoc(),
                      "expected dtype auto, f32, f16 or bf16, got '")
@@ -284,9 +284,14 @@ LogicalResult Packer::run(const PackProgress &progress) {
   findHeads();
   if (failed(makePlans()))
     return failure();
-  llvm::Error error =
-      options.planOnly ? spool->finish()
-                       : runPackJobs(jobs, *spool, options.threads, progress);
+  if (hooks.need)
+    for (const PackJob &job : jobs)
+      if (int64_t bytes = packMemory(job); bytes > hooks.need->bytes)
+        *hooks.need = {job.name, bytes};
+  llvm::Error error = options.planOnly
+                          ? spool->finish()
+                          : runPackJobs(jobs, *spool, options.threads,
+                                        options.maxMemory, hooks.progress);
   if (error) {
     llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &e) {
       emitError(module.getLoc(), e.message());
@@ -309,23 +314,27 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
 
   void runOnOperation() override {
-    PackWeightsPassOptions options{dtype, tile, spoolPath, folder, threads};
-    if (failed(Packer(getOperation(), options, spool).run(progress)))
+    PackWeightsPassOptions options;
+    options.dtype = dtype;
+    options.tile = tile;
+    options.spoolPath = spoolPath;
+    options.folder = folder;
+    options.threads = threads;
+    options.maxMemory = maxMemory;
+    options.planOnly = planOnly;
+    if (failed(Packer(getOperation(), options, hooks).run()))
       signalPassFailure();
   }
 
-  std::shared_ptr<Spool> spool;
-  PackProgress progress;
+  PackHooks hooks;
 };
 
 } // namespace
 
 std::unique_ptr<Pass> createPackWeightsPass(PackWeightsPassOptions options,
-                                            std::shared_ptr<Spool> spool,
-                                            PackProgress progress) {
+                                            PackHooks hooks) {
   auto pass = std::make_unique<PackWeightsPass>(std::move(options));
-  pass->spool = std::move(spool);
-  pass->progress = std::move(progress);
+  pass->hooks = std::move(hooks);
   return pass;
 }
 

@@ -6,16 +6,23 @@
 
 #include "compiler/Pack/PackJobs.h"
 #include "compiler/Passes.h"
+#include "compiler/Weights/MemoryNeed.h"
 
 #include <memory>
 
 namespace sdc {
 
-/// As createPackWeightsPass(options), but into `spool`, which must live as long
-/// as the module names it.
+struct PackHooks {
+  /// Where new bytes go; must live as long as the module names it. Null: the
+  /// option spool.
+  std::shared_ptr<Spool> spool;
+  PackProgress progress;
+  /// Null, or told what takes the most memory at a time on one thread.
+  MemoryNeed *need = nullptr;
+};
+
 std::unique_ptr<mlir::Pass>
-createPackWeightsPass(PackWeightsPassOptions options,
-                      std::shared_ptr<Spool> spool, PackProgress progress = {});
+createPackWeightsPass(PackWeightsPassOptions options, PackHooks hooks);
 
 } // namespace sdc
 

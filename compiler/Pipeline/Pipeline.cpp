@@ -42,8 +42,7 @@ void sdc::buildPhase(OpPassManager &manager, Phase phase,
 
   case Phase::Pack:
     // The bytes as kernels read them; from here on no weight changes.
-    manager.addPass(createPackWeightsPass(options.pack, options.spool,
-                                          options.packProgress));
+    manager.addPass(createPackWeightsPass(options.pack, options.packHooks));
     manager.addPass(createVerifyPackedPass());
     return;
 

@@ -27,8 +27,7 @@ struct PipelineOptions {
   PruneWeightsPassOptions prune;
   PruneHooks pruneHooks;
   PackWeightsPassOptions pack;
-  std::shared_ptr<Spool> spool;
-  PackProgress packProgress;
+  PackHooks packHooks;
   LowerOptions lower;
   /// Passes to add at the end of a phase, in textual form.
   std::vector<std::pair<Phase, std::string>> added;

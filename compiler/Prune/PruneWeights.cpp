@@ -48,6 +48,8 @@ public:
   LogicalResult run();
 
 private:
+  /// Whether new values get their places and nothing else.
+  bool planOnly() const { return options.planOnly || hooks.plan; }
   LogicalResult report(llvm::Error error);
   LogicalResult checkOptions();
   LogicalResult findLinears();
@@ -263,7 +265,7 @@ LogicalResult Pruner::prune() {
   std::vector<PruneGroup> groups;
   std::vector<std::vector<Linear *>> members;
   llvm::MapVector<Attribute, size_t> groupOf;
-  bool bad = false;
+  bool bad = false, keyed = !options.calibration.empty();
   for (Linear &linear : linears) {
     if (linear.entry.pattern.isDense())
       continue;
@@ -275,16 +277,15 @@ LogicalResult Pruner::prune() {
       continue;
     }
     SmallVector<Attribute> keys(linear.keys.begin(), linear.keys.end());
-    if (calibration && keys.empty()) {
+    if (keyed && keys.empty()) {
       linear.uses->linears.front()->emitOpError(
           "its input has no calibration key, expected mark-records before");
       bad = true;
       continue;
     }
     // Without matrices nothing is shared.
-    Attribute id = calibration
-                       ? Attribute(ArrayAttr::get(module.getContext(), keys))
-                       : linear.uses->weight.getSymNameAttr();
+    Attribute id = keyed ? Attribute(ArrayAttr::get(module.getContext(), keys))
+                         : linear.uses->weight.getSymNameAttr();
     auto [it, fresh] = groupOf.insert({id, groups.size()});
     if (fresh) {
       groups.emplace_back();
@@ -306,7 +307,7 @@ LogicalResult Pruner::prune() {
     return failure();
 
   PruneJobSettings settings;
-  if (!options.work.empty()) {
+  if (!options.work.empty() && !planOnly()) {
     llvm::Expected<WorkFolder> opened = WorkFolder::open(options.work);
     if (!opened)
       return report(opened.takeError());
@@ -328,11 +329,16 @@ LogicalResult Pruner::prune() {
   settings.threads = options.threads;
   settings.memory = options.maxMemory;
   settings.progress = hooks.progress;
-  if (calibration)
+  if (keyed)
     settings.matrix = [&](StringRef key, int64_t columns, float *h) {
       return calibration->weigh(key, columns, positions, h);
     };
-  if (!options.planOnly && failed(report(runPruneJobs(groups, settings))))
+  if (hooks.plan)
+    for (const PruneGroup &group : groups)
+      if (int64_t bytes = pruneMemory(group, settings);
+          bytes > hooks.plan->bytes)
+        *hooks.plan = {group.jobs.front().name, bytes};
+  if (!planOnly() && failed(report(runPruneJobs(groups, settings))))
     return failure();
   if (spool && failed(report(spool->finish())))
     return failure();
@@ -346,7 +352,10 @@ LogicalResult Pruner::checkStrict() {
   bool bad = false;
   for (const Linear &linear : linears) {
     const PruneEntry &entry = linear.entry;
-    bool asked = linear.rule.byRule && linear.rule.pattern.isDense();
+    // A rule for it, or for all.
+    bool asked = linear.rule.pattern.isDense() &&
+                 (linear.rule.byRule ||
+                  (options.pattern == "dense" && !options.keepSparsity));
     if (entry.pattern.isDense() && !asked) {
       emitError(module.getLoc())
           << entry.name
@@ -397,13 +406,16 @@ void Pruner::rewrite(Linear &linear) {
 LogicalResult Pruner::run() {
   if (failed(checkOptions()) || failed(findLinears()) || failed(applyRules()))
     return failure();
-  if (options.keepSparsity && failed(keepPatterns()))
+  if (options.keepSparsity && hooks.plan)
+    for (Linear &linear : linears)
+      linear.entry.pattern = Pattern::dense();
+  else if (options.keepSparsity && failed(keepPatterns()))
     return failure();
   bool prunes =
       !options.keepSparsity && llvm::any_of(linears, [](const Linear &linear) {
         return !linear.entry.pattern.isDense();
       });
-  if (prunes && (failed(openCalibration()) || failed(prune())))
+  if (prunes && ((!hooks.plan && failed(openCalibration())) || failed(prune())))
     return failure();
   for (Linear &linear : linears)
     if (!linear.entry.pattern.isDense() &&
@@ -412,7 +424,7 @@ LogicalResult Pruner::run() {
           "K = " + std::to_string(linear.entry.columns) + " is padded to " +
           std::to_string((linear.entry.columns + kWordColumns - 1) /
                          kWordColumns * kWordColumns));
-  if (options.strict && failed(checkStrict()))
+  if (options.strict && !hooks.plan && failed(checkStrict()))
     return failure();
 
   for (Linear &linear : linears) {
@@ -448,6 +460,7 @@ struct PruneWeightsPass : impl::PruneWeightsPassBase<PruneWeightsPass> {
     options.folder = folder;
     options.threads = threads;
     options.maxMemory = maxMemory;
+    options.planOnly = planOnly;
     if (failed(Pruner(getOperation(), options, hooks).run()))
       signalPassFailure();
   }

@@ -6,6 +6,7 @@
 
 #include "compiler/Passes.h"
 #include "compiler/Prune/PruneJobs.h"
+#include "compiler/Weights/MemoryNeed.h"
 
 #include <memory>
 #include <string>
@@ -34,6 +35,9 @@ struct PruneHooks {
   PruneProgress progress;
   /// Null, or filled with an entry for every linear, in the order of symbols.
   std::vector<PruneEntry> *entries = nullptr;
+  /// Null, or filled in instead of pruning. Neither weights nor the calibration
+  /// are looked into then; what keeps its sparsity counts as dense.
+  MemoryNeed *plan = nullptr;
 };
 
 std::unique_ptr<mlir::Pass>

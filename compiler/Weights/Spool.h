@@ -51,6 +51,9 @@ public:
   /// Gives out `bytes` bytes; returns their offset. Not for several threads.
   int64_t reserve(int64_t bytes);
 
+  /// Bytes given out so far.
+  int64_t reserved() const { return end; }
+
   /// Writes bytes into a reserved range. Safe from several threads; only the
   /// first of them to fail gets the error.
   llvm::Error write(int64_t offset, llvm::ArrayRef<uint8_t> bytes) const;

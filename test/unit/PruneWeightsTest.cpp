@@ -61,8 +61,9 @@ protected:
   }
   void TearDown() override { llvm::sys::fs::remove_directories(folder); }
 
-  /// Records 200 random rows for each input of a model.
-  std::string record(const std::string &name, StringRef text) {
+  /// Records some random rows for each input of a model.
+  std::string record(const std::string &name, StringRef text,
+                     int64_t count = 200) {
     auto module = parseSourceString<ModuleOp>(text, &context);
     CalibrationInfo info;
     info.linears = cantFail(describeLinears(*module, "", 2));
@@ -73,10 +74,11 @@ protected:
     std::vector<Hessian> sums;
     for (const CalibrationKey &key : info.keys) {
       Hessian &sum = sums.emplace_back(key.columns);
-      std::vector<float> rows(static_cast<size_t>(200 * key.columns));
+      std::vector<float> rows(static_cast<size_t>(count * key.columns));
       for (float &value : rows)
         value = normal(random);
-      std::vector<PositionClass> classes(200, PositionClass::Decode);
+      std::vector<PositionClass> classes(static_cast<size_t>(count),
+                                         PositionClass::Decode);
       cantFail(sum.add(rows.data(), key.columns, classes, 1));
       sum.finishWave(1);
     }
@@ -92,7 +94,7 @@ protected:
     messages.clear();
     module = parseSourceString<ModuleOp>(text, &context);
     PassManager passes(&context);
-    passes.addPass(createPruneWeightsPass(options, {spool, {}, entries}));
+    passes.addPass(createPruneWeightsPass(options, {spool, {}, entries, plan}));
     return succeeded(passes.run(*module));
   }
 
@@ -110,6 +112,7 @@ protected:
   PruneWeightsPassOptions options;
   std::shared_ptr<Spool> spool = cantFail(Spool::createUnnamed("/tmp"));
   OwningOpRef<ModuleOp> module;
+  MemoryNeed *plan = nullptr;
 };
 
 } // namespace
@@ -189,6 +192,37 @@ TEST_F(PruneWeightsTest, GoesOnInTheWorkFolder) {
   ASSERT_TRUE(run(kModel, &third)) << messages;
   EXPECT_FALSE(third[0].reused);
   EXPECT_FALSE(third[2].reused);
+}
+
+TEST_F(PruneWeightsTest, StrictRefusesRaisedDamping) {
+  // 10 positions excite no 64 columns: the damping asked for is not enough.
+  options.calibration = record("few", kModel, 10);
+  options.damp = 1e-12;
+  std::vector<PruneEntry> entries;
+  ASSERT_TRUE(run(kModel, &entries)) << messages;
+  EXPECT_GT(entries[0].damping, options.damp);
+  ASSERT_FALSE(entries[0].notes.empty());
+  options.strict = true;
+  EXPECT_FALSE(run(kModel));
+  for (const char *name : {"layers.0.q", "layers.0.k", "layers.0.o"})
+    EXPECT_NE(messages.find(std::string(name) + ": damping was raised to"),
+              std::string::npos)
+        << messages;
+  options.damp = 0.01;
+  EXPECT_TRUE(run(kModel)) << messages;
+}
+
+TEST_F(PruneWeightsTest, PlansWithoutLookingIntoWeightsAndCalibration) {
+  options.calibration = "nowhere";
+  MemoryNeed need;
+  plan = &need;
+  ASSERT_TRUE(run(kModel)) << messages;
+  // The o group: two matrices and the mask of 64 x 72, and what SparseGPT makes
+  // of a matrix of 72 x 72: itself, and its inverse factor in f64.
+  EXPECT_EQ(need.name, "layers.0.o");
+  EXPECT_EQ(need.bytes, 64 * 72 * 8 + 64 * 3 * 4 + 72 * 72 * (4 + 8));
+  EXPECT_EQ(spool->reserved(), 20480 + 12288 + 20480);
+  EXPECT_EQ(values("layers.0.q"), std::vector<float>(72 * 64));
 }
 
 TEST_F(PruneWeightsTest, RefusesOtherCalibrations) {

@@ -176,6 +176,12 @@ bool Compilation::load() {
 // The phases
 //===----------------------------------------------------------------------===//
 
+std::string Compilation::spoolFolder() const {
+  std::string folder =
+      options.output == "-" ? "" : path::parent_path(options.output).str();
+  return folder.empty() ? "." : folder;
+}
+
 bool Compilation::openSpool() {
   if (spool)
     return true;
@@ -184,14 +190,9 @@ bool Compilation::openSpool() {
   std::string keptFolder = !options.dumpPhasesTo.empty()
                                ? options.dumpPhasesTo
                                : path::parent_path(options.output).str();
-  std::string spoolFolder = options.output.empty() || options.output == "-"
-                                ? "."
-                                : path::parent_path(options.output).str();
-  if (spoolFolder.empty())
-    spoolFolder = ".";
   llvm::Expected<std::unique_ptr<Spool>> made = [&] {
     if (!keeps || options.output == "-")
-      return Spool::createUnnamed(spoolFolder);
+      return Spool::createUnnamed(spoolFolder());
     llvm::SmallString<128> name(keptFolder.empty() ? "." : keptFolder);
     llvm::sys::fs::create_directories(name);
     path::append(name, options.dumpPhasesTo.empty()
@@ -244,7 +245,8 @@ PipelineOptions Compilation::pipelineOptions() {
   pipeline.pack.folder = folder.folder;
   pipeline.pack.threads = options.common.threads;
   pipeline.pack.planOnly = options.dryRun;
-  pipeline.spool = spool;
+  pipeline.pack.maxMemory = static_cast<int64_t>(options.maxMemory);
+  pipeline.packHooks.spool = spool;
   pipeline.lower.fuse = options.optimization > 0;
   pipeline.lower.cacheType = cacheTypeFor(options.kvDtype, options.dtype);
   for (const auto &[name, passes] : options.addPasses)
@@ -290,7 +292,7 @@ bool Compilation::run(Phase last) {
   last = std::min(last, Phase::Plan);
   if (nextPhase > last)
     return true;
-  if (!openSpool())
+  if (!checkRoom(last) || !openSpool())
     return false;
 
   PipelineOptions pipeline = pipelineOptions();

@@ -55,7 +55,9 @@ public:
 private:
   bool choosePattern();
   bool chooseContext();
+  std::string spoolFolder() const;
   bool openSpool();
+  bool checkRoom(Phase last);
   bool loadPlugins();
   bool loadText();
   bool describeCalibration(ProvenanceInfo &info);

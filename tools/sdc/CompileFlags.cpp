@@ -39,7 +39,7 @@ constexpr FlagPhases kFlagPhases[] = {
     {"--allow-other-weights", Phase::Prune, Phase::Prune},
     {"--strict", Phase::Prune, Phase::Prune},
     {"--work", Phase::Prune, Phase::Prune},
-    {"--max-memory", Phase::Prune, Phase::Prune},
+    {"--max-memory", Phase::Prune, Phase::Pack},
     {"--dtype", Phase::Prune, Phase::Pack},
     {"--kv-dtype", Phase::Lower, Phase::Lower},
     {"-O", Phase::Lower, Phase::Lower},
@@ -133,12 +133,12 @@ void FlagCheck::checkPruning() {
       (options.pattern.empty() ? recorded : options.pattern != "dense");
   if (options.keepSparsity)
     refuseAll({"--calibration", "--prompts", "--positions", "--method",
-               "--damp", "--allow-other-weights", "--work", "--max-memory"},
+               "--damp", "--allow-other-weights", "--work"},
               "--keep-sparsity prunes nothing");
   else if (!sparse)
     refuseAll({"--calibration", "--prompts", "--positions", "--method",
-               "--damp", "--allow-other-weights", "--work", "--max-memory",
-               "--skip", "--pattern-for"},
+               "--damp", "--allow-other-weights", "--work", "--skip",
+               "--pattern-for"},
               "every linear stays dense", "--pattern N:M prunes");
   else if (options.method == "magnitude" || options.method == "wanda")
     refuseAll({"--damp"}, options.method + " has no damping");

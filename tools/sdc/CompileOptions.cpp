@@ -282,7 +282,9 @@ void sdc::addCompileOptions(CLI::App &verb, CompileOptions &options) {
                   "Keep every pruned layer in this folder, and use what is "
                   "there");
   addScaled(verb, "--max-memory", options.maxMemory, parseBytes,
-            "Memory that pruning may take [what is free]", "BYTES");
+            "Memory that pruning and packing may take at a time [what the "
+            "largest input needs]",
+            "BYTES");
   verb.add_flag("--strict", options.strict,
                 "A linear left dense, a raised damping or a dequantized weight "
                 "is an error");
@@ -319,6 +321,10 @@ bool sdc::checkCompileOptions(const CompileOptions &options) {
     refuse("a sparse pattern needs a calibration",
            "--calibration FILE (from `sdc record`), or --prompts FILE to "
            "record now; --method magnitude does without");
+  if (options.strict && options.pattern.empty() && !options.keepSparsity &&
+      !recorded)
+    refuse("--strict: without a calibration every linear stays dense",
+           "--pattern dense, if that is what is meant");
   if (options.randomSeed && recorded)
     refuse("random weights have no use for a calibration",
            "they are pruned by magnitude");
