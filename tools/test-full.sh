@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What `tools/test.sh --full` does beyond the fast tests: the suite under
 # AddressSanitizer and UndefinedBehaviorSanitizer, clang-tidy, a decode under
-# valgrind, and SmolLM2 against onnxruntime.
+# valgrind, the memory of a large compile, and SmolLM2 against onnxruntime.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 say() { printf '[full] %s\n' "$*" >&2; }
@@ -39,6 +39,10 @@ decode_under_valgrind() {
 step "sanitizers" asan
 step "clang-tidy" tidy
 step "valgrind" decode_under_valgrind
+# 8B takes 16 GB of sparse files, 40 GB of disk and some minutes:
+#   build/py/bin/python test/e2e/check-memory.py build/dev/bin/sdc OUT 8b
+step "memory of a compile" \
+  build/py/bin/python test/e2e/check-memory.py build/dev/bin/sdc build/full 1b
 step "SmolLM2 against onnxruntime" \
   build/py/bin/python test/e2e/check-smollm2.py build/dev/bin/sdc build/full
 exit $failed
