@@ -10,6 +10,7 @@
 #include "runtime/src/status.h"
 
 #include <cinttypes>
+#include <cstdio>
 
 using namespace sdc;
 using namespace sdc::rt;
@@ -46,6 +47,20 @@ static sdc_status checkSegments(const Executable &executable,
     if (segment.kind() > fb::SegmentKind::MAX)
       return fail(error, SDC_MALFORMED, "segments[%u]: unknown kind %u", i,
                   static_cast<unsigned>(segment.kind()));
+    if (segment.kind() == fb::SegmentKind::Generated) {
+      if (segment.offset() != 0 || segment.digest() != 0)
+        return fail(error, SDC_MALFORMED,
+                    "segments[%u] is generated and has offset %" PRIu64
+                    " in the file",
+                    i, segment.offset());
+      if (executable.root->target() != fb::TargetFamily::Cuda)
+        return fail(error, SDC_MALFORMED,
+                    "segments[%u] is generated, which only CUDA can", i);
+      if (segment.size() > INT64_MAX)
+        return fail(error, SDC_MALFORMED, "segments[%u]: its size overflows",
+                    i);
+      continue;
+    }
     if (segment.offset() % kSegmentAlignment != 0)
       return fail(error, SDC_MALFORMED,
                   "segments[%u] starts at byte %" PRIu64
@@ -93,7 +108,8 @@ static sdc_status checkWeight(const Executable &executable, uint32_t index,
                 "weights[%u]: segment %u is out of range, the file has %u",
                 index, weight.segment(), root.segments()->size());
   const fb::Segment &segment = *root.segments()->Get(weight.segment());
-  if (segment.kind() != fb::SegmentKind::Weights)
+  if (segment.kind() != fb::SegmentKind::Weights &&
+      segment.kind() != fb::SegmentKind::Generated)
     return fail(error, SDC_MALFORMED,
                 "weights[%u]: segment %u is not of kind weights", index,
                 weight.segment());
@@ -188,6 +204,63 @@ static sdc_status checkKernels(const fb::Executable &root,
   return SDC_OK;
 }
 
+/// `place` names it, as in "functions[3]".
+static sdc_status checkFunction(const fb::CudaFunction &function,
+                                uint32_t image, const char *place,
+                                sdc_error *error) {
+  // What every device allows; the rest is found when it is loaded.
+  constexpr uint32_t maxBlock = 1024, maxGridY = 65535;
+  if (function.symbol()->size() == 0)
+    return fail(error, SDC_MALFORMED, "images[%u].%s has no symbol", image,
+                place);
+  if (function.block() == 0 || function.block() > maxBlock)
+    return fail(error, SDC_MALFORMED,
+                "images[%u].%s has blocks of %u threads, expected 1 to %u",
+                image, place, function.block(), maxBlock);
+  if (function.grid_x() == 0 || function.grid_x() > INT32_MAX ||
+      function.grid_y() == 0 || function.grid_y() > maxGridY ||
+      function.grid_z() == 0 || function.grid_z() > maxGridY)
+    return fail(error, SDC_MALFORMED,
+                "images[%u].%s has a grid of %u x %u x %u", image, place,
+                function.grid_x(), function.grid_y(), function.grid_z());
+  return SDC_OK;
+}
+
+static sdc_status checkFunctions(
+    const flatbuffers::Vector<flatbuffers::Offset<fb::CudaFunction>> *functions,
+    uint32_t image, const char *list, uint32_t expected, sdc_error *error) {
+  uint32_t count = functions ? functions->size() : 0;
+  if (count != expected)
+    return fail(error, SDC_MALFORMED, "images[%u] has %u %s, expected %u",
+                image, count, list, expected);
+  for (uint32_t i = 0; i < count; ++i) {
+    char place[48];
+    snprintf(place, sizeof(place), "%s[%u]", list, i);
+    SDC_TRY(checkFunction(*functions->Get(i), image, place, error));
+  }
+  return SDC_OK;
+}
+
+static sdc_status checkCudaImage(const fb::Executable &root, uint32_t index,
+                                 sdc_error *error) {
+  const fb::Image &image = *root.images()->Get(index);
+  if (image.kernel_offsets() && image.kernel_offsets()->size() != 0)
+    return fail(error, SDC_MALFORMED,
+                "images[%u] has kernel_offsets, a CUDA image has functions",
+                index);
+  SDC_TRY(checkFunctions(image.functions(), index, "functions",
+                         root.kernels()->size(), error));
+  uint32_t generated = 0;
+  for (const fb::Weight *weight : *root.weights())
+    generated += root.segments()->Get(weight->segment())->kind() ==
+                 fb::SegmentKind::Generated;
+  SDC_TRY(checkFunctions(image.generators(), index, "generators", generated,
+                         error));
+  if (image.greedy())
+    SDC_TRY(checkFunction(*image.greedy(), index, "greedy", error));
+  return SDC_OK;
+}
+
 static sdc_status checkImage(const fb::Executable &root, uint32_t index,
                              sdc_error *error) {
   const fb::Image &image = *root.images()->Get(index);
@@ -213,6 +286,11 @@ static sdc_status checkImage(const fb::Executable &root, uint32_t index,
                 "images[%u] has %" PRIu64
                 " bytes of code, its segment has %" PRIu64,
                 index, image.code_size(), segment.size());
+  if (root.target() == fb::TargetFamily::Cuda)
+    return checkCudaImage(root, index, error);
+  if (image.functions() || image.generators() || image.greedy())
+    return fail(error, SDC_MALFORMED,
+                "images[%u] has CUDA functions, the target is the CPU", index);
   uint32_t offsets =
       image.kernel_offsets() ? image.kernel_offsets()->size() : 0;
   if (offsets != root.kernels()->size())
@@ -235,6 +313,9 @@ sdc_status sdc::rt::checkConsistency(const Executable &executable,
   if (root.images()->size() > kMaxImages)
     return fail(error, SDC_MALFORMED, "%u images, at most %u are allowed",
                 root.images()->size(), kMaxImages);
+  if (root.target() > fb::TargetFamily::MAX)
+    return fail(error, SDC_MALFORMED, "unknown target family %u",
+                static_cast<unsigned>(root.target()));
   SDC_TRY(checkModel(root, error));
   SDC_TRY(checkSegments(executable, allocator, error));
   for (uint32_t i = 0; i < root.weights()->size(); ++i)

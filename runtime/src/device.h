@@ -25,8 +25,11 @@ struct SessionPlan {
   uint32_t slots = 0;
   uint32_t context = 0;
   uint32_t threads = 1;
+  sdc_device_kind kind = SDC_DEVICE_CPU;
   uint32_t deviceIndex = 0;
   void *stream = nullptr;
+  /// Of device memory; null functions for the driver's.
+  sdc_allocator deviceAllocator = {};
   bool profile = false;
   /// Index of an entry of the file for each use, or kNone. Two uses may share
   /// an entry.
@@ -51,9 +54,15 @@ struct SessionPlan {
 struct DeviceMemory {
   Size block;
   Size states;
-  /// Parts of the block, for people.
+  /// Parts of the block, or of the device's memory, for people.
   Size arena;
   Size scratch;
+  /// Beyond the host's memory: in the device's, of which `deviceStates` are
+  /// states; and pinned by its driver.
+  Size device;
+  Size deviceStates;
+  Size deviceWeights;
+  Size pinned;
 };
 
 /// The device's own half of a session.
@@ -65,6 +74,14 @@ struct StateRows {
   uint32_t slot;
   uint32_t first;
   uint32_t count;
+};
+
+/// Where a loop of decode steps begins: `token` is fed to `slot` at `position`.
+struct TokenLoop {
+  uint32_t slot;
+  int32_t token;
+  uint32_t position;
+  uint32_t steps;
 };
 
 struct LaunchTime {
@@ -87,17 +104,38 @@ struct Device {
   sdc_status (*run)(DeviceSession *session, Use use,
                     const std::atomic<uint32_t> &cancel, sdc_error *error);
   /// As [heads, count, head_size].
-  void (*readRows)(DeviceSession *session, StateRows rows, void *out);
-  void (*writeRows)(DeviceSession *session, StateRows rows, const void *bytes);
+  sdc_status (*readRows)(DeviceSession *session, StateRows rows, void *out,
+                         sdc_error *error);
+  sdc_status (*writeRows)(DeviceSession *session, StateRows rows,
+                          const void *bytes, sdc_error *error);
   /// The first `count` rows of all states.
-  void (*copySlot)(DeviceSession *session, uint32_t from, uint32_t to,
-                   uint32_t count);
+  sdc_status (*copySlot)(DeviceSession *session, uint32_t from, uint32_t to,
+                         uint32_t count, sdc_error *error);
   /// Of each launch of an entry; null if nothing is measured.
   LaunchTime *(*times)(DeviceSession *session, Use use);
+
+  // A loop of greedy decode steps that does not wait for the host.
+
+  /// Whether the device can; the functions below may be null if not.
+  bool (*canLoop)(DeviceSession *session);
+  /// Starts at most `loop.steps` steps; nothing else may be called until
+  /// endLoop.
+  sdc_status (*startLoop)(DeviceSession *session, TokenLoop loop,
+                          sdc_error *error);
+  /// Waits for the token that the next step has chosen.
+  sdc_status (*nextToken)(DeviceSession *session, int32_t &token,
+                          sdc_error *error);
+  /// Waits for the steps under way. The logits of the last step are then in
+  /// the host's view of the decode entry. `ahead` of its tokens were not asked
+  /// for.
+  sdc_status (*endLoop)(DeviceSession *session, uint32_t &ahead,
+                        sdc_error *error);
 };
 
 /// The processor this runs on.
 const Device &cpuDevice();
+/// A GPU of NVIDIA.
+const Device &cudaDevice();
 
 } // namespace sdc::rt
 

@@ -150,6 +150,8 @@ sdc_status sdc::rt::verifyWeights(const Executable &executable,
     return fail(error, SDC_OUT_OF_MEMORY, "no memory to check the segments");
   for (uint32_t i = 0; i < segments->size(); ++i) {
     const fb::Segment *segment = segments->Get(i);
+    if (segment->kind() == fb::SegmentKind::Generated)
+      continue;
     const char *what = fb::EnumNameSegmentKind(segment->kind());
     SDC_TRY(checkDigest(executable, i, what, error));
     ranges.add({segment->offset(), segment->offset() + segment->size(), i});

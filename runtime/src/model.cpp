@@ -3,6 +3,7 @@
 #include "runtime/src/model.h"
 
 #include "runtime/src/cpu/level.h"
+#include "runtime/src/cuda/residence.h"
 #include "runtime/src/status.h"
 
 #include <cinttypes>
@@ -15,6 +16,8 @@ using namespace sdc;
 using namespace sdc::rt;
 
 sdc_model::~sdc_model() {
+  cuda::leaveDevices(*this);
+  pthread_mutex_destroy(&residencesLock);
   if (kernels)
     allocator.release(static_cast<void *>(kernels),
                       root().kernels()->size() * sizeof(*kernels), kAlignment);
@@ -102,6 +105,15 @@ static sdc_status loadKernels(sdc_model &model, const sdc_open_options &options,
                 "%u kernels are linked, the file has %u", options.kernel_count,
                 count);
   const fb::Image *image = nullptr;
+  if (root.target() == fb::TargetFamily::Cuda) {
+    if (options.kernels || options.level)
+      return fail(error, SDC_BAD_ARGUMENT,
+                  "%s given, the file is for CUDA, where each device chooses",
+                  options.kernels ? "kernels are" : "a level is");
+    if (root.images()->size() == 1)
+      model.level = root.images()->Get(0)->level()->c_str();
+    return SDC_OK;
+  }
   if (!options.kernels)
     SDC_TRY(chooseImage(model, options.level, image, error));
   if (count == 0)
@@ -153,7 +165,8 @@ static sdc_status finishOpen(sdc_model &model, const void *bytes, uint64_t size,
                  kFormatMinor);
   if (options.flags & SDC_OPEN_VERIFY_WEIGHTS)
     SDC_TRY(verifyWeights(model.executable, model.allocator, error));
-  if (!(options.flags & SDC_OPEN_WITHOUT_CODE))
+  model.withoutCode = options.flags & SDC_OPEN_WITHOUT_CODE;
+  if (!model.withoutCode)
     SDC_TRY(loadKernels(model, options, error));
   model.file.closeDescriptor();
   return SDC_OK;

@@ -9,8 +9,14 @@
 #include "runtime/src/status.h"
 
 #include <atomic>
+#include <pthread.h>
 
-/// Never changes once it is open, but for the count of its owners.
+namespace sdc::rt::cuda {
+struct Residence;
+}
+
+/// Never changes once it is open, but for the count of its owners and the
+/// devices that it has been brought to.
 struct sdc_model {
   sdc::rt::Allocator allocator;
   sdc_log_fn log = nullptr;
@@ -26,6 +32,12 @@ struct sdc_model {
   const char *level = "";
   /// Of each kernel, its function; null if opened without code.
   sdc_kernel *kernels = nullptr;
+  /// Opened without code.
+  bool withoutCode = false;
+
+  /// What is on CUDA devices, first to last; to be read under the lock.
+  pthread_mutex_t residencesLock = PTHREAD_MUTEX_INITIALIZER;
+  sdc::rt::cuda::Residence *residences = nullptr;
 
   /// The caller, until it closes the model, and each session.
   std::atomic<uint32_t> owners{1};

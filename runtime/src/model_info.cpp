@@ -52,6 +52,8 @@ void sdc_model_query(const sdc_model *model, sdc_model_info *out_info) {
   for (const fb::Weight *weight : *root.weights())
     info.weight_bytes += weight->size();
   info.digest = model->executable.digest;
+  info.device = root.target() == fb::TargetFamily::Cuda ? SDC_DEVICE_CUDA
+                                                        : SDC_DEVICE_CPU;
   info.level = model->level;
   info.tool_version = info.model_digest = info.calibration_digest = "";
   if (const fb::Provenance *origin = root.provenance()) {
@@ -92,7 +94,9 @@ bool sdc_model_weight(const sdc_model *model, uint32_t index,
   info.pattern_m = weight->pattern_m();
   info.tile = text(weight->tile());
   info.bytes = weight->size();
-  info.data = model->executable.weight(index);
+  bool generated = model->root().segments()->Get(weight->segment())->kind() ==
+                   fb::SegmentKind::Generated;
+  info.data = generated ? nullptr : model->executable.weight(index);
   info.segment = weight->segment();
   info.note_count = sizeOf(weight->notes());
   info.method = "";

@@ -66,23 +66,58 @@ static sdc_status bound(uint32_t asked, uint32_t compiled, const char *what,
   return SDC_OK;
 }
 
+static sdc_status chooseDevice(const sdc_session_options &options,
+                               SessionPlan &plan, sdc_error *error) {
+  const fb::Executable &root = plan.model->root();
+  bool forCuda = root.target() == fb::TargetFamily::Cuda;
+  plan.kind = options.device;
+  plan.deviceIndex = options.device_index;
+  plan.stream = options.stream;
+  if (options.device == SDC_DEVICE_CPU) {
+    if (options.device_index != 0)
+      return fail(error, SDC_NO_DEVICE, "there is one CPU, number 0, not %u",
+                  options.device_index);
+    if (options.stream || options.device_allocator)
+      return fail(error, SDC_BAD_ARGUMENT, "a %s is given, the CPU has none",
+                  options.stream ? "stream" : "device_allocator");
+    if (forCuda)
+      return fail(error, SDC_NO_IMAGE,
+                  "the executable is for CUDA (%s), the device is the CPU; "
+                  "choose device cuda:0, or compile it for cpu",
+                  root.images()->size() > 0
+                      ? root.images()->Get(0)->level()->c_str()
+                      : "no image");
+    return SDC_OK;
+  }
+  if (options.device != SDC_DEVICE_CUDA)
+    return fail(error, SDC_NO_DEVICE, "device %u is not known to this runtime",
+                unsigned(options.device));
+  if (!forCuda)
+    return fail(error, SDC_NO_IMAGE,
+                "the executable is for the CPU, the device is cuda:%u; choose "
+                "device cpu, or compile it for cuda",
+                options.device_index);
+  if (options.device_allocator)
+    return readStruct(options.device_allocator, "sdc_allocator",
+                      plan.deviceAllocator, error);
+  return SDC_OK;
+}
+
+static const Device &deviceOf(const SessionPlan &plan) {
+  return plan.kind == SDC_DEVICE_CUDA ? cudaDevice() : cpuDevice();
+}
+
 static sdc_status makePlan(const sdc_model *model,
                            const sdc_session_options &options,
                            SessionPlan &plan, sdc_error *error) {
   const fb::Model &numbers = *model->root().model();
   // The plan serves queries too; only sdc_session_create keeps the model.
   plan.model = const_cast<sdc_model *>(model);
-  if (options.device != SDC_DEVICE_CPU)
-    return fail(error, SDC_NO_DEVICE, "device %u is not known to this runtime",
-                unsigned(options.device));
-  if (options.device_index != 0)
-    return fail(error, SDC_NO_DEVICE, "there is one CPU, number 0, not %u",
-                options.device_index);
-  if (options.stream)
-    return fail(error, SDC_BAD_ARGUMENT, "a stream is given, the CPU has none");
-  plan.deviceIndex = options.device_index;
+  SDC_TRY(chooseDevice(options, plan, error));
   plan.profile = options.profile;
-  plan.threads = options.threads ? options.threads : cpu::availableCores();
+  plan.threads = plan.kind == SDC_DEVICE_CUDA ? 1
+                 : options.threads            ? options.threads
+                                              : cpu::availableCores();
   if (plan.threads > kMaxThreads)
     return fail(error, SDC_BAD_ARGUMENT,
                 "%u threads are asked for, at most %u are allowed",
@@ -167,7 +202,8 @@ static sdc_status measure(const SessionPlan &plan, const Device &device,
   layOut(plan, onDevice, layout, nullptr);
   Size block = layout.size();
   Size states = onDevice.states.alignedTo(kStateAlignment);
-  if (!(block + states).isAtMost(INT64_MAX))
+  if (!(block + states + onDevice.device + onDevice.deviceWeights)
+           .isAtMost(INT64_MAX))
     return fail(error, SDC_OUT_OF_MEMORY,
                 "the memory for %u slots of %u positions overflows", plan.slots,
                 plan.context);
@@ -186,13 +222,17 @@ sdc_status sdc_session_memory(const sdc_model *model,
   SDC_TRY(makePlan(model, chosen, plan, out_error));
   DeviceMemory onDevice;
   uint64_t block = 0, states = 0;
-  SDC_TRY(measure(plan, cpuDevice(), onDevice, block, states, out_error));
+  SDC_TRY(measure(plan, deviceOf(plan), onDevice, block, states, out_error));
   sdc_memory memory = {};
-  memory.states = states;
+  bool onHost = plan.kind == SDC_DEVICE_CPU;
+  memory.states = onHost ? states : onDevice.deviceStates.value;
   memory.arena = onDevice.arena.value;
   memory.scratch = onDevice.scratch.value;
-  memory.other = block - memory.arena - memory.scratch;
+  memory.other = onHost ? block - memory.arena - memory.scratch : block;
   memory.total = block + states;
+  memory.device = onDevice.device.value;
+  memory.device_weights = onDevice.deviceWeights.value;
+  memory.pinned = onDevice.pinned.value;
   for (const fb::Weight *weight : *model->root().weights())
     memory.weights += weight->size();
   fillStruct(out_memory, memory);
@@ -255,7 +295,7 @@ sdc_status sdc_session_create(sdc_model *model,
   SDC_TRY(readStruct(given, "sdc_session_options", options, out_error));
   SessionPlan plan;
   SDC_TRY(makePlan(model, options, plan, out_error));
-  const Device &device = cpuDevice();
+  const Device &device = deviceOf(plan);
   DeviceMemory onDevice;
   uint64_t blockBytes = 0, stateBytes = 0;
   SDC_TRY(measure(plan, device, onDevice, blockBytes, stateBytes, out_error));

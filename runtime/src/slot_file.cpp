@@ -117,16 +117,18 @@ static Header makeHeader(const sdc_session &session, uint32_t slot,
   return header;
 }
 
-static void writeBody(const sdc_session &session, uint32_t slot, Sink &sink) {
+static sdc_status writeBody(const sdc_session &session, uint32_t slot,
+                            Sink &sink, sdc_error *error) {
   uint32_t length = session.slots[slot].length;
   sink.put(session.tokensOf(slot), length * sizeof(int32_t));
   const auto &states = *session.plan.model->root().states();
   for (uint32_t i = 0; i < states.size(); ++i)
     for (uint32_t position = 0; position < length; ++position) {
-      session.device->readRows(session.onDevice, {i, slot, position, 1},
-                               session.staging);
+      SDC_TRY(session.device->readRows(session.onDevice, {i, slot, position, 1},
+                                       session.staging, error));
       sink.put(session.staging, rowBytes(*states.Get(i)));
     }
+  return SDC_OK;
 }
 
 /// Checks all of a saved slot, so that it can be loaded without failing.
@@ -196,7 +198,7 @@ sdc_status sdc_slot_save(const sdc_session *session, uint32_t slot,
                 needed, size);
   Sink sink;
   sink.buffer = static_cast<uint8_t *>(buffer) + sizeof(Header);
-  writeBody(*session, slot, sink);
+  SDC_TRY(writeBody(*session, slot, sink, out_error));
   Header header = makeHeader(*session, slot, sink.digest.finish());
   memcpy(buffer, &header, sizeof(header));
   return SDC_OK;
@@ -217,25 +219,30 @@ sdc_status sdc_slot_load(sdc_session *session, uint32_t slot,
   const auto &states = *session->plan.model->root().states();
   for (uint32_t i = 0; i < states.size(); ++i)
     for (uint32_t position = 0; position < length; ++position) {
-      session->device->writeRows(session->onDevice, {i, slot, position, 1},
-                                 from);
+      // A slot of which some rows are new and some old holds nothing.
+      session->slots[slot] = {0, false};
+      SDC_TRY(session->device->writeRows(
+          session->onDevice, {i, slot, position, 1}, from, out_error));
       from += rowBytes(*states.Get(i));
     }
   session->slots[slot] = {length, false};
   return SDC_OK;
 }
 
-/// Writes the file under `temporary`.
-static int saveTo(const sdc_session &session, uint32_t slot,
-                  const char *temporary) {
+/// Writes the file under `temporary`; `problem` is the system's.
+static sdc_status saveTo(const sdc_session &session, uint32_t slot,
+                         const char *temporary, int &problem,
+                         sdc_error *error) {
   Sink sink;
   sink.file = open(temporary,
                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (sink.file < 0)
-    return errno;
+  if (sink.file < 0) {
+    problem = errno;
+    return SDC_OK;
+  }
   Header header = {};
   sink.problem = sink.writeAll(&header, sizeof(header), -1);
-  writeBody(session, slot, sink);
+  sdc_status status = writeBody(session, slot, sink, error);
   header = makeHeader(session, slot, sink.digest.finish());
   if (sink.problem == 0)
     sink.problem = sink.writeAll(&header, sizeof(header), 0);
@@ -243,7 +250,8 @@ static int saveTo(const sdc_session &session, uint32_t slot,
     sink.problem = errno;
   if (close(sink.file) != 0 && sink.problem == 0)
     sink.problem = errno;
-  return sink.problem;
+  problem = sink.problem;
+  return status;
 }
 
 sdc_status sdc_slot_save_file(const sdc_session *session, uint32_t slot,
@@ -255,7 +263,12 @@ sdc_status sdc_slot_save_file(const sdc_session *session, uint32_t slot,
                long(getpid()), static_cast<const void *>(session), slot);
   if (length < 0 || size_t(length) >= sizeof(temporary))
     return fail(out_error, SDC_IO, "%s: %s", path, systemError(ENAMETOOLONG));
-  int problem = saveTo(*session, slot, temporary);
+  int problem = 0;
+  sdc_status status = saveTo(*session, slot, temporary, problem, out_error);
+  if (status != SDC_OK) {
+    unlink(temporary);
+    return status;
+  }
   if (problem == 0 && rename(temporary, path) != 0)
     problem = errno;
   if (problem == 0)

@@ -52,7 +52,8 @@ sdc_status sdc_slot_fork(sdc_session *session, uint32_t from, uint32_t to,
   if (from == to)
     return SDC_OK;
   const Slot &source = session->slots[from];
-  session->device->copySlot(session->onDevice, from, to, source.length);
+  SDC_TRY(session->device->copySlot(session->onDevice, from, to, source.length,
+                                    out_error));
   memcpy(session->tokensOf(to), session->tokensOf(from),
          source.length * sizeof(int32_t));
   if (source.hasLogits)
@@ -93,8 +94,7 @@ sdc_status sdc_slot_read_state(const sdc_session *session, uint32_t slot,
                                sdc_error *out_error) {
   StateRows rows = {state, slot, first, count};
   SDC_TRY(checkRows(*session, rows, size, out_error));
-  session->device->readRows(session->onDevice, rows, buffer);
-  return SDC_OK;
+  return session->device->readRows(session->onDevice, rows, buffer, out_error);
 }
 
 sdc_status sdc_slot_write_state(sdc_session *session, uint32_t slot,
@@ -103,8 +103,7 @@ sdc_status sdc_slot_write_state(sdc_session *session, uint32_t slot,
                                 sdc_error *out_error) {
   StateRows rows = {state, slot, first, count};
   SDC_TRY(checkRows(*session, rows, size, out_error));
-  session->device->writeRows(session->onDevice, rows, buffer);
-  return SDC_OK;
+  return session->device->writeRows(session->onDevice, rows, buffer, out_error);
 }
 
 sdc_status sdc_slot_set_tokens(sdc_session *session, uint32_t slot,

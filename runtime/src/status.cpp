@@ -85,6 +85,7 @@ const char *sdc_status_name(sdc_status status) {
     CASE(NO_DEVICE)
     CASE(CODE_FORBIDDEN)
     CASE(NO_THREADS)
+    CASE(DEVICE_FAILED)
     CASE(CANCELLED)
   }
 #undef CASE

@@ -125,7 +125,7 @@ TEST(Session, RefusesWhatItCannotGive) {
   options.device = SDC_DEVICE_CUDA;
   EXPECT_FAILURE(
       sdc_session_create(toy.model.get(), &options, &session, &error),
-      SDC_NO_DEVICE, "device 1");
+      SDC_NO_IMAGE, "is for the CPU, the device is cuda:0");
   options.device = SDC_DEVICE_CPU;
   options.device_index = 1;
   EXPECT_FAILURE(

@@ -380,3 +380,86 @@ ToyFile sdc::test::makeToyPlain() {
   file.layOut();
   return file;
 }
+
+//===- The decoder for a GPU ----------------------------------------------===//
+
+static fb::CudaFunctionT makeFunction(const std::string &symbol, uint32_t grid,
+                                      uint32_t block = 1) {
+  fb::CudaFunctionT function;
+  function.symbol = symbol;
+  function.grid_x = grid;
+  function.block = block;
+  function.programmatic = true;
+  return function;
+}
+
+/// A grid belongs to a kernel, so each number of units makes one of its own.
+static std::vector<fb::CudaFunctionT> splitKernels(fb::ExecutableT &root) {
+  std::vector<std::unique_ptr<fb::KernelT>> old = std::move(root.kernels);
+  std::vector<fb::CudaFunctionT> functions;
+  root.kernels.clear();
+  std::map<std::string, uint32_t> numbers;
+  for (auto &entry : root.entries)
+    for (auto &launch : entry->launches) {
+      const std::string &symbol = old[launch->kernel]->name;
+      std::string name = symbol + ".u" + std::to_string(launch->units);
+      auto found = numbers.emplace(name, uint32_t(root.kernels.size()));
+      launch->kernel = found.first->second;
+      if (!found.second)
+        continue;
+      root.kernels.push_back(std::make_unique<fb::KernelT>());
+      root.kernels.back()->name = name;
+      functions.push_back(makeFunction(symbol, launch->units));
+      functions.back().shared_bytes = symbol == "toy_attend" ? 32 : 0;
+    }
+  return functions;
+}
+
+ToyFile sdc::test::makeToyCuda(const ToyCudaOptions &options) {
+  ToyFile file = makeToyDecoder(options.decoder);
+  fb::ExecutableT &root = file.root;
+  root.target = fb::TargetFamily::Cuda;
+  std::vector<fb::CudaFunctionT> functions = splitKernels(root);
+  // Segments: weights, two images for CPUs, and perhaps text.
+  root.images.clear();
+  root.segments.erase(root.segments.begin() + 1, root.segments.begin() + 3);
+  file.segments.erase(file.segments.begin() + 1, file.segments.begin() + 3);
+  root.text_segment -= root.text_segment > 0 ? 2 : 0;
+  std::vector<uint8_t> cubin = options.cubin;
+  for (const std::string &level : options.levels) {
+    if (options.cubin.empty()) {
+      std::string text = "cubin " + level;
+      cubin.assign(text.begin(), text.end());
+    }
+    auto image = std::make_unique<fb::ImageT>();
+    image->level = level;
+    image->segment = uint32_t(root.segments.size());
+    image->code_size = cubin.size();
+    for (const fb::CudaFunctionT &function : functions)
+      image->functions.push_back(std::make_unique<fb::CudaFunctionT>(function));
+    if (options.generated)
+      for (size_t i = 0; i < root.weights.size(); ++i)
+        image->generators.push_back(std::make_unique<fb::CudaFunctionT>(
+            makeFunction("toy_generate", 1)));
+    if (options.greedy)
+      image->greedy = std::make_unique<fb::CudaFunctionT>(
+          makeFunction("toy_greedy", 2, 64));
+    root.images.push_back(std::move(image));
+    auto segment = std::make_unique<fb::SegmentT>();
+    segment->kind = fb::SegmentKind::Code;
+    root.segments.push_back(std::move(segment));
+    file.segments.push_back(cubin);
+  }
+  uint64_t weightBytes = file.segments[0].size();
+  if (options.generated) {
+    root.segments[0]->kind = fb::SegmentKind::Generated;
+    root.segments[0]->seed = 11;
+    file.segments[0].clear();
+  }
+  file.layOut();
+  if (options.generated) {
+    root.segments[0]->offset = root.segments[0]->digest = 0;
+    root.segments[0]->size = weightBytes;
+  }
+  return file;
+}

@@ -74,6 +74,20 @@ struct ToyOptions {
 ToyFile makeToyDecoder(ToyOptions options = {});
 ToyFile makeToyPlain();
 
+struct ToyCudaOptions {
+  ToyOptions decoder;
+  /// Bytes of a cubin; those that the fake driver takes if empty.
+  std::vector<uint8_t> cubin;
+  std::vector<std::string> levels = {"sm_90a"};
+  /// With the function that chooses tokens on the device.
+  bool greedy = true;
+  /// The weights are not in the file.
+  bool generated = false;
+};
+
+/// The toy decoder for a GPU: a unit is a block of one thread.
+ToyFile makeToyCuda(const ToyCudaOptions &options = {});
+
 /// The kernels of a file, linked into the tests: sanitizers see them.
 std::vector<sdc_kernel> linkedKernels(const ToyFile &file);
 

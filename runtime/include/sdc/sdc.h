@@ -14,7 +14,8 @@
 //     until the next call on it that is not a query.
 //   - All memory comes from the caller's allocator, if one is given; a session
 //     takes all of its own when it is created, and nothing allocates after.
-//     Not counted: mapped files, and the stacks of the session's threads.
+//     Not counted: mapped files, the stacks of the session's threads, and what
+//     the CUDA driver takes for itself.
 //
 // Threads
 //   - A model never changes and serves any number of threads and sessions.
@@ -102,6 +103,7 @@ typedef enum sdc_status {
   SDC_NO_DEVICE = 303,      // no such device here
   SDC_CODE_FORBIDDEN = 304, // the system refuses to map code
   SDC_NO_THREADS = 305,     // the system refuses more threads
+  SDC_DEVICE_FAILED = 306,  // a call of the CUDA driver; the message names it
 
   // 400 to 499: not errors.
   SDC_CANCELLED = 400, // by sdc_session_cancel
@@ -152,6 +154,25 @@ typedef struct sdc_cpu_info {
 } sdc_cpu_info;
 
 SDC_API void sdc_cpu_query(sdc_cpu_info *out_info);
+
+/// A CUDA device of this machine.
+typedef struct sdc_cuda_info {
+  size_t struct_size;
+  char name[128];
+  /// Compute capability, and the CUDA version of the driver.
+  uint32_t major, minor;
+  uint32_t driver_major, driver_minor;
+  uint32_t multiprocessors;
+  uint64_t memory;
+} sdc_cuda_info;
+
+/// Number of CUDA devices. SDC_NO_DEVICE, with the reason, if there is no
+/// driver or no device.
+SDC_API SDC_NODISCARD sdc_status sdc_cuda_count(uint32_t *out_count,
+                                                sdc_error *out_error);
+SDC_API SDC_NODISCARD sdc_status sdc_cuda_query(uint32_t index,
+                                                sdc_cuda_info *out_info,
+                                                sdc_error *out_error);
 
 //===- Models -------------------------------------------------------------===//
 
@@ -225,6 +246,11 @@ typedef enum sdc_element {
 SDC_API const char *sdc_element_name(sdc_element element);
 SDC_API size_t sdc_element_size(sdc_element element);
 
+typedef enum sdc_device_kind {
+  SDC_DEVICE_CPU = 0,
+  SDC_DEVICE_CUDA = 1,
+} sdc_device_kind;
+
 typedef struct sdc_model_info {
   size_t struct_size;
   const char *name;
@@ -252,7 +278,8 @@ typedef struct sdc_model_info {
   uint64_t weight_bytes; // of all weights, as stored
   /// Of the root, and so of the whole content; names the executable.
   uint64_t digest;
-  /// Level of the image in use; empty if none is.
+  /// Level of the image in use; empty if none is. Of a CUDA executable, that
+  /// of its image if it has one only: devices choose for themselves.
   const char *level;
   // How the file came to be.
   const char *tool_version;
@@ -261,6 +288,8 @@ typedef struct sdc_model_info {
   uint64_t decode_positions, prompt_positions, first_positions;
   uint32_t flag_count; // sdc_model_flag
   uint32_t note_count; // sdc_model_note
+  /// What it was compiled for.
+  sdc_device_kind device;
 } sdc_model_info;
 
 SDC_API void sdc_model_query(const sdc_model *model, sdc_model_info *out_info);
@@ -280,7 +309,7 @@ typedef struct sdc_weight_info {
   uint32_t pattern_m;
   const char *tile; // empty for row-major
   uint64_t bytes;
-  const void *data;
+  const void *data; // null if it is generated
   uint32_t segment;
   uint32_t note_count; // sdc_model_weight_note
   // How it was pruned; `method` is empty if it was not.
@@ -317,6 +346,7 @@ typedef enum sdc_segment_kind {
   SDC_SEGMENT_WEIGHTS = 0,
   SDC_SEGMENT_CODE = 1,
   SDC_SEGMENT_TEXT = 2,
+  SDC_SEGMENT_GENERATED = 3, // not in the file: filled by the device
 } sdc_segment_kind;
 
 typedef struct sdc_segment_info {
@@ -415,11 +445,6 @@ SDC_API const void *sdc_model_text(const sdc_model *model, size_t *out_size);
 /// Slots with KV memory, and the threads that work on them.
 typedef struct sdc_session sdc_session;
 
-typedef enum sdc_device_kind {
-  SDC_DEVICE_CPU = 0,
-  SDC_DEVICE_CUDA = 1,
-} sdc_device_kind;
-
 /// An input of a linear. `key` is its key in the calibration file.
 typedef struct sdc_tap {
   const char *key;
@@ -460,17 +485,23 @@ typedef struct sdc_session_options {
   uint32_t slots;
   uint32_t context;
   const sdc_allocator *allocator; // copied
-  /// CUstream to work on; null on CPU.
+  /// CUstream to work on, of the device's primary context; null on CPU, and for
+  /// a stream of the session's own.
   void *stream;
   /// Called after each run of an entry: after a decode, after each chunk of a
   /// prefill.
   sdc_step_fn on_step;
   void *on_step_user;
-  /// Measure each launch (sdc_session_launch_time).
+  /// Measure each launch (sdc_session_launch_time). On CUDA a step is then a
+  /// row of single launches with an event after each, and no graph.
   bool profile;
+  /// Where the session's memory on a CUDA device comes from, as addresses of
+  /// the device, in its primary context; null: the driver. Copied.
+  const sdc_allocator *device_allocator;
 } sdc_session_options;
 
-/// Bytes that a session takes. `states` grows with slots and context.
+/// Bytes that a session takes. `states` grows with slots and context. On CUDA
+/// `states` and `arena` are on the device.
 typedef struct sdc_memory {
   size_t struct_size;
   uint64_t states;
@@ -481,6 +512,14 @@ typedef struct sdc_memory {
   uint64_t total;
   /// Weights: mapped from the file and shared by all sessions of the model.
   uint64_t weights;
+  /// On a CUDA device: what the session asks the device for, in one piece, and
+  /// what the weights take there, once for all sessions of the model, until it
+  /// is closed.
+  uint64_t device;
+  uint64_t device_weights;
+  /// Host memory that the driver pins for the session; for the time of an
+  /// upload there is more.
+  uint64_t pinned;
 } sdc_memory;
 
 /// Says what a session with these options would take; allocates nothing.
@@ -686,6 +725,9 @@ typedef struct sdc_generate_result {
   int32_t stop_token;
   double prefill_seconds;
   double decode_seconds;
+  /// Where tokens were chosen. On CUDA greedy ones are chosen on the device,
+  /// which then goes on without waiting for the host; sampled ones on the host.
+  sdc_device_kind chosen_on;
 } sdc_generate_result;
 
 /// Feeds the prompt to a slot, after what it holds, and writes until something

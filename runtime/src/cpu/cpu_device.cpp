@@ -292,27 +292,30 @@ static LaunchTime *times(DeviceSession *session, Use use) {
 
 //===- States -------------------------------------------------------------===//
 
-static void readRows(DeviceSession *device, StateRows rows, void *out) {
+static sdc_status readRows(DeviceSession *device, StateRows rows, void *out,
+                           sdc_error *) {
   CpuSession &session = *own(device);
   const State &state = session.states[rows.state];
   uint64_t bytes = rows.count * state.row;
   for (uint64_t head = 0; head < state.heads; ++head)
     memcpy(static_cast<uint8_t *>(out) + head * bytes,
            session.row(state, rows.slot, head, rows.first), bytes);
+  return SDC_OK;
 }
 
-static void writeRows(DeviceSession *device, StateRows rows,
-                      const void *bytes) {
+static sdc_status writeRows(DeviceSession *device, StateRows rows,
+                            const void *bytes, sdc_error *) {
   CpuSession &session = *own(device);
   const State &state = session.states[rows.state];
   uint64_t size = rows.count * state.row;
   for (uint64_t head = 0; head < state.heads; ++head)
     memcpy(session.row(state, rows.slot, head, rows.first),
            static_cast<const uint8_t *>(bytes) + head * size, size);
+  return SDC_OK;
 }
 
-static void copySlot(DeviceSession *device, uint32_t from, uint32_t to,
-                     uint32_t count) {
+static sdc_status copySlot(DeviceSession *device, uint32_t from, uint32_t to,
+                           uint32_t count, sdc_error *) {
   CpuSession &session = *own(device);
   uint32_t states = session.plan.model->root().states()->size();
   for (uint32_t i = 0; i < states; ++i) {
@@ -321,9 +324,13 @@ static void copySlot(DeviceSession *device, uint32_t from, uint32_t to,
       memcpy(session.row(state, to, head, 0), session.row(state, from, head, 0),
              count * state.row);
   }
+  return SDC_OK;
 }
 
-static constexpr Device kDevice = {measure,  create,    destroy,  view, run,
-                                   readRows, writeRows, copySlot, times};
+static bool canLoop(DeviceSession *) { return false; }
+
+static constexpr Device kDevice = {
+    measure,  create, destroy, view,    run,     readRows, writeRows,
+    copySlot, times,  canLoop, nullptr, nullptr, nullptr};
 
 const Device &sdc::rt::cpuDevice() { return kDevice; }
