@@ -107,6 +107,7 @@ static int compile(const CLI::App &verb, CompileOptions options) {
   Compilation compilation(options);
   if (!compilation.load() || !checkOutputs(options, compilation.files()))
     return 1;
+  FileStates states(compilation.files());
   if (std::optional<Phase> stop = parsePhase(options.compileTo);
       stop && *stop != Phase::Emit) {
     if (!compilation.run(*stop) || !compilation.writeText(options.output))
@@ -119,6 +120,11 @@ static int compile(const CLI::App &verb, CompileOptions options) {
       printJson(report(options, compilation));
     else if (!options.common.quiet)
       printSummary(options, compilation);
+  }
+  if (std::string changed = states.findChanged(); !changed.empty()) {
+    printError(changed + ": changed while it was compiled");
+    ::unlink(options.output.c_str());
+    return 1;
   }
   if (!options.depfile.empty() &&
       !compilation.writeDepfile(options.depfile, options.output)) {

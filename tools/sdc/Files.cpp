@@ -6,6 +6,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace sdc;
@@ -52,4 +53,25 @@ bool sdc::checkOutput(const std::string &output,
       return refuse("is an input of this command, which it would replace",
                     "another name for the output");
   return true;
+}
+
+/// Device, number, size and time of a file; empty if there is none.
+static std::vector<int64_t> stateOf(const std::string &path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return {};
+  return {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino),
+          info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+FileStates::FileStates(const std::vector<std::string> &paths) {
+  for (const std::string &path : paths)
+    states.push_back({path, stateOf(path)});
+}
+
+std::string FileStates::findChanged() const {
+  for (const State &state : states)
+    if (stateOf(state.path) != state.numbers)
+      return state.path;
+  return "";
 }

@@ -3,6 +3,7 @@
 #ifndef SDC_TOOLS_SDC_FILES_H
 #define SDC_TOOLS_SDC_FILES_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,21 @@ bool readFile(const std::string &path, std::string &content);
 /// may be; empty and "-" can. Prints what is wrong and gives false.
 bool checkOutput(const std::string &path,
                  const std::vector<std::string> &inputs);
+
+/// What files were when they were looked at, to find that one has changed.
+class FileStates {
+public:
+  explicit FileStates(const std::vector<std::string> &paths);
+  /// The first file that is not what it was, or nothing.
+  std::string findChanged() const;
+
+private:
+  struct State {
+    std::string path;
+    std::vector<int64_t> numbers;
+  };
+  std::vector<State> states;
+};
 
 } // namespace sdc
 

@@ -35,12 +35,18 @@ static void openStandardStreams() {
   ::_exit(1);
 }
 
+/// Where a mapped file ends early, reading is a signal.
+static void onBusError(int) {
+  die("a file became shorter, or its disk failed, while it was read");
+}
+
 static void onFatalError(void *, const char *reason, bool) { die(reason); }
 
 void sdc::prepareProcess() {
   openStandardStreams();
   // A file that grows beyond a limit is then an error of write().
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGBUS, onBusError);
   std::set_new_handler([] { die("out of memory"); });
   llvm::install_bad_alloc_error_handler(onFatalError);
   llvm::install_fatal_error_handler(onFatalError);
