@@ -1,11 +1,13 @@
 // Pack, unpack and verify of the grammar in the header.
 
 #include "kernels/Format/Bitmask.h"
+#include "kernels/Format/CudaTile.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 using namespace sdc;
 
@@ -25,6 +27,54 @@ void storeWord(uint8_t *bytes, uint32_t word) {
 int64_t realColumns(const PackedLayout &layout, int64_t word) {
   return std::min(kWordColumns, layout.columns - word * kWordColumns);
 }
+
+uint32_t maskAt(const PackedLayout &layout, const uint8_t *block, int64_t lane,
+                int64_t word) {
+  if (layout.tile.hasUnits())
+    return loadUnitMask(layout, block, lane, word);
+  return loadWord(block + layout.maskOffset(lane, word));
+}
+
+/// Where the values of a word lie: one after another in tiles of rows, each at
+/// a place of its own in units.
+class ValuePlaces {
+public:
+  explicit ValuePlaces(const PackedLayout &layout)
+      : layout(layout), width(elementBytes(layout.type)) {
+    if (!layout.tile.hasUnits())
+      return;
+    int64_t stored = layout.valuesPerWord();
+    for (int64_t lane = 0; lane < layout.tile.rows; ++lane)
+      for (int64_t word = 0; word < kUnitWords; ++word)
+        for (int64_t k = 0; k < stored; ++k)
+          inUnit.push_back(unitValueOffset(layout, lane, word, k));
+  }
+
+  /// Of value `k`, from the begin of the block.
+  int64_t operator()(int64_t lane, int64_t word, int64_t k) const {
+    if (!layout.tile.hasUnits())
+      return layout.valueOffset(lane, word) + k * width;
+    return word / kUnitWords * unitBytes(layout) +
+           inUnit[static_cast<size_t>((lane * kUnitWords + word % kUnitWords) *
+                                          layout.valuesPerWord() +
+                                      k)];
+  }
+
+  /// All values of a word.
+  void load(const uint8_t *block, int64_t lane, int64_t word,
+            float *values) const {
+    int64_t stored = layout.valuesPerWord();
+    int64_t together = layout.tile.hasUnits() ? 1 : stored;
+    for (int64_t k = 0; k < stored; k += together)
+      loadValues(layout.type, block + (*this)(lane, word, k), together,
+                 values + k);
+  }
+
+private:
+  const PackedLayout &layout;
+  int64_t width;
+  std::vector<int64_t> inUnit;
+};
 
 FormatProblem keepsProblem(const PackedLayout &layout, int64_t row,
                            int64_t column, int kept) {
@@ -120,6 +170,8 @@ std::optional<FormatProblem> packTyped(const PackedLayout &layout,
                                        int64_t first, int64_t count,
                                        const float *weights, int64_t stride,
                                        const uint32_t *mask, uint8_t *out) {
+  ValuePlaces places(layout);
+  constexpr int64_t bytes = elementBytes(Type);
   int64_t words = layout.numWords(), lanes = layout.tile.rows;
   bool dense = layout.pattern.isDense();
   std::memset(out, 0, static_cast<size_t>(count * layout.blockBytes()));
@@ -127,8 +179,8 @@ std::optional<FormatProblem> packTyped(const PackedLayout &layout,
     uint8_t *base = out + block * layout.blockBytes();
     for (int64_t lane = 0; lane < lanes; ++lane) {
       int64_t local = block * lanes + lane, row = first * lanes + local;
-      bool padding = row >= layout.rows;
-      for (int64_t word = 0; word < words; ++word) {
+      for (int64_t word = 0; word < layout.storedWords(); ++word) {
+        bool padding = row >= layout.rows || word >= words;
         const float *source =
             padding ? nullptr : weights + local * stride + word * kWordColumns;
         uint32_t kept = 0;
@@ -138,7 +190,9 @@ std::optional<FormatProblem> packTyped(const PackedLayout &layout,
                      layout, row, word, source,
                      mask ? mask + local * words + word : nullptr, kept))
           return problem;
-        if (!dense)
+        if (!dense && layout.tile.hasUnits())
+          storeUnitMask(layout, base, lane, word, kept);
+        else if (!dense)
           storeWord(base + layout.maskOffset(lane, word), kept);
         if (padding)
           continue;
@@ -148,10 +202,17 @@ std::optional<FormatProblem> packTyped(const PackedLayout &layout,
         // Padding columns are the last ones of their word's last groups, but
         // not always of the word's values: a group that keeps padding is
         // followed only by groups of padding, so the tail of zeros is in place.
-        if (auto problem =
-                packValues<Type>(row, word * kWordColumns, source, real, kept,
-                                 base + layout.valueOffset(lane, word)))
+        uint8_t inOrder[kWordColumns * bytes];
+        uint8_t *to = layout.tile.hasUnits()
+                          ? inOrder
+                          : base + layout.valueOffset(lane, word);
+        if (auto problem = packValues<Type>(row, word * kWordColumns, source,
+                                            real, kept, to))
           return problem;
+        if (layout.tile.hasUnits())
+          for (int64_t k = 0; k < __builtin_popcount(kept); ++k)
+            std::memcpy(base + places(lane, word, k), inOrder + k * bytes,
+                        bytes);
       }
     }
   }
@@ -168,7 +229,21 @@ std::string PackedLayout::problem() const {
            std::to_string(columns) + " cannot be packed";
   if (std::string text = pattern.problem(); !text.empty())
     return text;
-  return tile.problem();
+  if (std::string text = tile.problem(); !text.empty())
+    return text;
+  if (tile.kind == Tile::Kind::Fragments &&
+      (type == ElementType::F32 ||
+       !(pattern.isDense() || pattern == Pattern{2, 4})))
+    return "tile mma16 holds dense and 2:4 weights of f16 and bf16, not " +
+           pattern.str() + " of " + std::string(elementName(type));
+  return "";
+}
+
+int64_t PackedLayout::blockBytes() const {
+  int64_t bytes = tile.hasUnits()
+                      ? storedWords() / kUnitWords * unitBytes(*this)
+                      : numWords() * wordBytes();
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 std::string FormatProblem::str() const {
@@ -199,6 +274,7 @@ void sdc::unpackBlocks(const PackedLayout &layout, int64_t first, int64_t count,
                        uint32_t *mask) {
   int64_t words = layout.numWords(), lanes = layout.tile.rows;
   int64_t stored = layout.valuesPerWord();
+  ValuePlaces places(layout);
   float values[kWordColumns];
   for (int64_t block = 0; block < count; ++block) {
     const uint8_t *base = packed + block * layout.blockBytes();
@@ -211,11 +287,10 @@ void sdc::unpackBlocks(const PackedLayout &layout, int64_t first, int64_t count,
       for (int64_t word = 0; word < words; ++word) {
         uint32_t bits = layout.pattern.isDense()
                             ? 0xffffffffu
-                            : loadWord(base + layout.maskOffset(lane, word));
+                            : maskAt(layout, base, lane, word);
         if (mask)
           mask[local * words + word] = bits;
-        loadValues(layout.type, base + layout.valueOffset(lane, word), stored,
-                   values);
+        places.load(base, lane, word, values);
         int64_t real = realColumns(layout, word);
         for (int64_t k = 0; bits != 0 && k < stored; bits &= bits - 1, ++k)
           if (int64_t j = __builtin_ctz(bits); j < real)
@@ -253,6 +328,30 @@ std::optional<FormatProblem> verifyMask(const PackedLayout &layout, int64_t row,
   return std::nullopt;
 }
 
+/// Checks that a block of units has nothing but the masks and values that were
+/// read from it, coded as pack does.
+std::optional<FormatProblem> verifyRest(const PackedLayout &layout,
+                                        const ValuePlaces &places, int64_t row,
+                                        const uint8_t *block) {
+  std::vector<uint8_t> again(static_cast<size_t>(layout.blockBytes()));
+  for (int64_t lane = 0; lane < layout.tile.rows; ++lane)
+    for (int64_t word = 0; word < layout.storedWords(); ++word) {
+      if (!layout.pattern.isDense())
+        storeUnitMask(layout, again.data(), lane, word,
+                      maskAt(layout, block, lane, word));
+      for (int64_t k = 0; k < layout.valuesPerWord(); ++k) {
+        int64_t at = places(lane, word, k);
+        std::memcpy(&again[static_cast<size_t>(at)], block + at,
+                    elementBytes(layout.type));
+      }
+    }
+  if (std::memcmp(again.data(), block, again.size()) == 0)
+    return std::nullopt;
+  return FormatProblem{row, 0,
+                       "block has a code out of order or a byte that is not "
+                       "zero between its values"};
+}
+
 } // namespace
 
 std::optional<FormatProblem> sdc::verifyBlocks(const PackedLayout &layout,
@@ -260,44 +359,52 @@ std::optional<FormatProblem> sdc::verifyBlocks(const PackedLayout &layout,
                                                const uint8_t *packed) {
   int64_t words = layout.numWords(), lanes = layout.tile.rows;
   int64_t stored = layout.valuesPerWord();
+  unsigned width = elementBytes(layout.type);
+  ValuePlaces places(layout);
   bool dense = layout.pattern.isDense();
   float values[kWordColumns];
   for (int64_t block = 0; block < count; ++block) {
     const uint8_t *base = packed + block * layout.blockBytes();
     int64_t firstRow = (first + block) * lanes;
-    for (int64_t word = 0; word < words; ++word) {
+    for (int64_t word = 0; word < layout.storedWords(); ++word) {
       for (int64_t lane = 0; lane < lanes; ++lane) {
         int64_t row = firstRow + lane;
-        // Rows of padding look like rows whose 32 columns all exist.
-        int64_t real =
-            row < layout.rows ? realColumns(layout, word) : kWordColumns;
+        // Padding looks like words whose 32 columns all exist.
+        bool outside = row >= layout.rows || word >= words;
+        int64_t real = outside ? kWordColumns : realColumns(layout, word);
         uint32_t mask = 0xffffffffu;
         if (!dense) {
-          mask = loadWord(base + layout.maskOffset(lane, word));
+          mask = maskAt(layout, base, lane, word);
           if (auto problem = verifyMask(layout, row, word, real, mask))
             return problem;
           uint32_t lowest = 0;
           completeMask(layout.pattern, kWordColumns, &lowest);
-          if (row >= layout.rows && mask != lowest)
+          if (outside && mask != lowest)
             return FormatProblem{row, word * kWordColumns,
-                                 "mask of a padding row is not the lowest " +
+                                 (row < layout.rows ? "mask of padding"
+                                                    : "mask of a padding row") +
+                                     std::string(" is not the lowest ") +
                                      std::to_string(layout.pattern.n) +
                                      " of each group"};
         }
-        const uint8_t *at = base + layout.valueOffset(lane, word);
-        loadValues(layout.type, at, stored, values);
+        places.load(base, lane, word, values);
         for (int64_t k = 0; k < stored; ++k, mask &= mask - 1) {
           int64_t j = __builtin_ctz(mask);
           int64_t column = word * kWordColumns + j;
           if (!std::isfinite(values[k]))
             return FormatProblem{row, column, "value is not finite"};
-          bool padding = row >= layout.rows || j >= real;
-          unsigned width = elementBytes(layout.type);
+          bool padding = outside || j >= real;
           static constexpr uint8_t zero[4] = {0, 0, 0, 0};
-          if (padding && std::memcmp(at + k * width, zero, width) != 0)
+          if (padding &&
+              std::memcmp(base + places(lane, word, k), zero, width) != 0)
             return FormatProblem{row, column, "value of padding is not zero"};
         }
       }
+    }
+    if (layout.tile.hasUnits()) {
+      if (auto problem = verifyRest(layout, places, firstRow, base))
+        return problem;
+      continue;
     }
     for (int64_t i = words * layout.wordBytes(); i < layout.blockBytes(); ++i)
       if (base[i] != 0)

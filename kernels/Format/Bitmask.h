@@ -26,6 +26,9 @@
 // at a multiple of R (4 + V x value bytes) of its block: with R = 8 and 16-bit
 // values at a multiple of 32 bytes for even V, with other tiles possibly at an
 // odd one of 2.
+//
+// This is the order of tiles of rows. Those of CUDA keep every promise above in
+// an order of their own, which CudaTile.h draws.
 
 #ifndef SDC_KERNELS_FORMAT_BITMASK_H
 #define SDC_KERNELS_FORMAT_BITMASK_H
@@ -63,21 +66,25 @@ struct PackedLayout {
     return pattern.isDense() ? kWordColumns : pattern.valuesPerWord();
   }
 
-  /// Bytes of one word of all rows of a block, of its masks, of a block.
+  /// Words that a row takes in memory: whole units on CUDA. Words at or beyond
+  /// numWords() look like those of rows beyond the last.
+  int64_t storedWords() const {
+    return tile.hasUnits() ? (numWords() + 3) / 4 * 4 : numWords();
+  }
+
+  /// Tiles of rows only: bytes of one word of all rows of a block, of its
+  /// masks.
   int64_t maskBytes() const { return pattern.isDense() ? 0 : 4 * tile.rows; }
   int64_t wordBytes() const {
     return maskBytes() + tile.rows * valuesPerWord() * elementBytes(type);
   }
-  int64_t blockBytes() const {
-    int64_t bytes = numWords() * wordBytes();
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  }
+  int64_t blockBytes() const;
 
   /// Bytes of the whole weight: a multiple of 64.
   int64_t packedSize() const { return numBlocks() * blockBytes(); }
 
-  /// Bytes from the begin of row's block to its mask, or to its first value,
-  /// of word `word`. `lane` is the row within the block.
+  /// Tiles of rows only: bytes from the begin of row's block to its mask, or to
+  /// its first value, of word `word`. `lane` is the row within the block.
   int64_t maskOffset(int64_t lane, int64_t word) const {
     return word * wordBytes() + 4 * lane;
   }

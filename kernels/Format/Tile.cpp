@@ -10,8 +10,13 @@ std::optional<Tile> Tile::parse(std::string_view text, std::string &problem) {
     if (text == tile.str())
       return tile;
   }
-  problem = "tile '" + std::string(text) +
-            "' is not known, expected rows1, rows2, rows4, rows8 or rows16";
+  for (Tile tile : {lanes(), fragments()})
+    if (text == tile.str())
+      return tile;
+  problem =
+      "tile '" + std::string(text) +
+      "' is not known, expected rows1, rows2, rows4, rows8, rows16, lanes32 "
+      "or mma16";
   return std::nullopt;
 }
 
@@ -22,4 +27,9 @@ std::string Tile::problem() const {
   return text;
 }
 
-std::string Tile::str() const { return "rows" + std::to_string(rows); }
+std::string Tile::str() const {
+  const char *name = kind == Kind::Rows    ? "rows"
+                     : kind == Kind::Lanes ? "lanes"
+                                           : "mma";
+  return name + std::to_string(rows);
+}

@@ -294,8 +294,14 @@ LinearPart readPart(Reader &in) {
   }
   in.want("_");
   part.type = in.type();
-  in.want("_rows");
-  part.tile = Tile::interleavedRows(static_cast<unsigned>(in.integer()));
+  if (in.eat("_lanes32")) {
+    part.tile = Tile::lanes();
+  } else if (in.eat("_mma16")) {
+    part.tile = Tile::fragments();
+  } else {
+    in.want("_rows");
+    part.tile = Tile::interleavedRows(static_cast<unsigned>(in.integer()));
+  }
   if (in.eat("_bias")) {
     part.bias = true;
     part.biasType = in.type();

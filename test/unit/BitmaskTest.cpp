@@ -172,7 +172,11 @@ TEST(Tile, NamesRoundTrip) {
     EXPECT_EQ(Tile::parse(tile.str(), problem), tile);
     EXPECT_EQ(tile.problem(), "");
   }
-  for (const char *bad : {"rows3", "rows", "rows08", "lanes32", ""})
+  for (Tile tile : {Tile::lanes(), Tile::fragments()}) {
+    EXPECT_EQ(Tile::parse(tile.str(), problem), tile);
+    EXPECT_EQ(tile.problem(), "");
+  }
+  for (const char *bad : {"rows3", "rows", "rows08", "lanes16", "mma32", ""})
     EXPECT_FALSE(Tile::parse(bad, problem)) << bad;
   EXPECT_NE(Tile::interleavedRows(32).problem(), "");
 }

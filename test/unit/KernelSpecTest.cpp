@@ -44,6 +44,9 @@ TEST(KernelSpec, RoundTrip) {
       {"linear.t64.k576.layer_bias_f16_0p001.last.w10_dense_f32_rows16_biasbf16"
        "_gelu_tanh",
        1, 7},
+      // 3 blocks of 32 lanes; 36 fragments of 16 rows.
+      {"linear.t1.k576.w70_24of32_f16_lanes32", 3, 3},
+      {"linear.t1.k576.w576_2of4_bf16_mma16", 36, 3},
       {"rotary.t3.q9_64.k3_64_bf16.v3_64_bf16.r64_half", 36, 10},
       {"rotary.t1.q4_128.r32_pairs.scale1p5", 4, 4},
       {"rotary.t1.v3_64_f32", 3, 5},
@@ -109,6 +112,7 @@ TEST(KernelSpec, FindsNonsense) {
            "linear.t0.k8.w8_dense_bf16_rows8", // no row
            "linear.t1.k8.w8_4of2_bf16_rows8",  // N > M
            "linear.t1.k8.w8_dense_bf16_rows3", // no such tile
+           "linear.t1.k8.w8_4of8_bf16_mma16",  // not a fragment
            "linear.t1.k8.g8_dense_bf16_rows8_silu.u9_dense_bf16_rows8",
            "linear.t1.k8.w8_dense_f32_rows8.w8_dense_f32_rows8.add",
            "rotary.t1",                                  // nothing to do

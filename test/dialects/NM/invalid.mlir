@@ -23,8 +23,13 @@ func.func private @f(!nm.packed<4x32xi4, 2:4, rows8>)
 
 // -----
 
-// expected-error @+1 {{tile 'lanes32' is not known, expected rows1, rows2, rows4, rows8 or rows16}}
-func.func private @f(!nm.packed<4x32xf32, 2:4, lanes32>)
+// expected-error @+1 {{tile 'lanes16' is not known, expected rows1, rows2, rows4, rows8, rows16, lanes32 or mma16}}
+func.func private @f(!nm.packed<4x32xf32, 2:4, lanes16>)
+
+// -----
+
+// expected-error @+1 {{tile mma16 holds dense and 2:4 weights of f16 and bf16, not 4:8 of bf16}}
+func.func private @f(!nm.packed<4x32xbf16, 4:8, mma16>)
 
 // -----
 
