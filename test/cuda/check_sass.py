@@ -43,7 +43,9 @@ COMPILED = [  # only compiled
     Linear((4096,), 4096, (1, 1), 'f16', 'mma16', warps=16, stages=1, min_ctas=2, select='Last'),
     Linear((96, 40), 1000, (31, 32), 'f16', stages=2),
     Linear((96, 40), 1001, (3, 16), 'f32', stages=2, select='Active'),
-    Linear((96,), 577, (1, 1), 'f32', warps=4, stages=1),
+    Linear((96,), 577, (1, 1), 'f32', warps=8, stages=1),
+    Linear((4096,), 4096, (16, 32), 'f32', warps=8, stages=2),
+    Linear((4096,), 14336, (1, 1), tile='mma16', warps=12, stages=1, min_ctas=2),
     Linear((72, 72), 640, (2, 8), pair='GeluErf', bias=True, stages=2),
 ]
 

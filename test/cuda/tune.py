@@ -77,11 +77,18 @@ class Chain:
         options = [variants(R, K, self.kind) for R, K in self.shapes]
         build([l for o in options for l, _ in o])
 
-        def start(o):
-            half = [c for c in o if c[0].min_ctas == 2]
-            return (half or o)[-1]
-        best = [start(o) for o in options]
-        t = self.time(best)
+        # Places on multiprocessors mix badly, so begin with the best choice that is the same
+        # for all four, as far as it fits.
+        def same(warps, parts):
+            found = [[c for c in o if c[0].warps == warps and c[0].min_ctas == parts] or
+                     [c for c in o if c[0].min_ctas == parts] for o in options]
+            return all(found) and [f[-1] for f in found]
+        starts = [s for w in (4, 6, 8, 10, 12, 16) for p in (1, 2, 3) if (s := same(w, p))]
+        timed = [(self.time(s), i) for i, s in enumerate(starts)]
+        t, i = min(timed)
+        best = starts[i]
+        print('  same: ' + '; '.join(f'{u:.0f}: w{starts[i][0][0].warps} c{starts[i][0][0].min_ctas}'
+                                     for u, i in sorted(timed)[:6]), flush=True)
         print(f'  start {t:.1f}', flush=True)
         for p in range(passes):
             for i, o in enumerate(options):
