@@ -327,7 +327,8 @@ static void addModel(ToyFile &file, const std::string &name) {
   file.segments.emplace_back();
 }
 
-ToyFile sdc::test::makeToyDecoder(ToyOptions options) {
+/// All but the code, and the text that comes after it.
+static ToyFile startDecoder(const ToyOptions &options) {
   ToyFile file;
   addModel(file, "toy");
   fb::ModelT &model = *file.root.model;
@@ -351,15 +352,24 @@ ToyFile sdc::test::makeToyDecoder(ToyOptions options) {
   addEntry(file, fb::EntryKind::Prefill, false, options.recording);
   if (options.allLogits)
     addEntry(file, fb::EntryKind::Prefill, true, options.recording);
-  addImage(file, "avx512vbmi2");
-  addImage(file, "avx2");
-  if (!options.text.empty()) {
+  return file;
+}
+
+static void addText(ToyFile &file, const std::string &text) {
+  if (!text.empty()) {
     file.root.text_segment = int32_t(file.segments.size());
     auto segment = std::make_unique<fb::SegmentT>();
     segment->kind = fb::SegmentKind::Text;
     file.root.segments.push_back(std::move(segment));
-    file.segments.emplace_back(options.text.begin(), options.text.end());
+    file.segments.emplace_back(text.begin(), text.end());
   }
+}
+
+ToyFile sdc::test::makeToyDecoder(ToyOptions options) {
+  ToyFile file = startDecoder(options);
+  addImage(file, "avx512vbmi2");
+  addImage(file, "avx2");
+  addText(file, options.text);
   file.layOut();
   return file;
 }
@@ -416,15 +426,10 @@ static std::vector<fb::CudaFunctionT> splitKernels(fb::ExecutableT &root) {
 }
 
 ToyFile sdc::test::makeToyCuda(const ToyCudaOptions &options) {
-  ToyFile file = makeToyDecoder(options.decoder);
+  ToyFile file = startDecoder(options.decoder);
   fb::ExecutableT &root = file.root;
   root.target = fb::TargetFamily::Cuda;
   std::vector<fb::CudaFunctionT> functions = splitKernels(root);
-  // Segments: weights, two images for CPUs, and perhaps text.
-  root.images.clear();
-  root.segments.erase(root.segments.begin() + 1, root.segments.begin() + 3);
-  file.segments.erase(file.segments.begin() + 1, file.segments.begin() + 3);
-  root.text_segment -= root.text_segment > 0 ? 2 : 0;
   std::vector<uint8_t> cubin = options.cubin;
   for (const std::string &level : options.levels) {
     if (options.cubin.empty()) {
@@ -450,6 +455,7 @@ ToyFile sdc::test::makeToyCuda(const ToyCudaOptions &options) {
     root.segments.push_back(std::move(segment));
     file.segments.push_back(cubin);
   }
+  addText(file, options.decoder.text);
   uint64_t weightBytes = file.segments[0].size();
   if (options.generated) {
     root.segments[0]->kind = fb::SegmentKind::Generated;
