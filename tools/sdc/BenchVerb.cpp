@@ -3,6 +3,8 @@
 // whose speed drifts.
 
 #include "sdc/sdc.h"
+#include "tools/sdc/BenchKernels.h"
+#include "tools/sdc/DeviceOption.h"
 #include "tools/sdc/OpenModel.h"
 #include "tools/sdc/PrintJson.h"
 #include "tools/sdc/Verbs.h"
@@ -134,6 +136,7 @@ bool openSubject(const BenchOptions &options, Subject &subject) {
   session.struct_size = sizeof(session);
   session.threads = options.common.threads;
   session.slots = 1;
+  chooseDevice(options.device, session);
   if (sdc_session_create(subject.model, &session, &subject.session, &error) !=
       SDC_OK) {
     printError(subject.path + ": " + error.message);
@@ -141,9 +144,11 @@ bool openSubject(const BenchOptions &options, Subject &subject) {
   }
   uint32_t deepest =
       *std::max_element(options.depths.begin(), options.depths.end());
+  // The loop on a GPU begins with a prompt of one token.
   uint64_t needed =
       uint64_t(deepest) + std::max(uint64_t(options.prompt),
-                                   uint64_t(options.tokens) + options.warmup);
+                                   uint64_t(options.tokens) + options.warmup +
+                                       (isCuda(options.device) ? 1 : 0));
   if (needed > subject.info.context) {
     printError(subject.path + ": needs a context of " + std::to_string(needed) +
                    ", was compiled for " + std::to_string(subject.info.context),
@@ -229,6 +234,86 @@ bool measureDecode(Subject &subject, const BenchOptions &options,
   }
   series.rates.push_back(options.tokens / total);
   return true;
+}
+
+/// When tokens arrive.
+struct Arrivals {
+  std::vector<double> times;
+  static bool take(void *user, int32_t) {
+    static_cast<Arrivals *>(user)->times.push_back(now());
+    return true;
+  }
+};
+
+/// Greedy steps of the loop that does not wait for the host: a token's time is
+/// from the arrival of the one before it to its own.
+bool measureLoop(Subject &subject, const BenchOptions &options, uint32_t depth,
+                 Series &series) {
+  if (!fill(subject, depth))
+    return false;
+  Arrivals arrivals;
+  sdc_generate_options generate = {};
+  generate.struct_size = sizeof(generate);
+  // The first comes out of the prompt.
+  generate.max_new = options.warmup + options.tokens + 1;
+  generate.on_token = Arrivals::take;
+  generate.on_token_user = &arrivals;
+  arrivals.times.reserve(generate.max_new);
+  int32_t prompt = 1 % static_cast<int32_t>(subject.info.vocabulary);
+  sdc_error error = {};
+  if (!report(subject,
+              sdc_generate(subject.session, 0, &prompt, 1, &generate, nullptr,
+                           &error),
+              error))
+    return false;
+  const std::vector<double> &times = arrivals.times;
+  for (size_t i = options.warmup + 1; i < times.size(); ++i)
+    series.milliseconds.push_back((times[i] - times[i - 1]) * 1e3);
+  series.rates.push_back(options.tokens /
+                         (times.back() - times[options.warmup]));
+  return true;
+}
+
+/// What is measured at each depth.
+enum class Test { Prompt, Decode, Loop };
+
+std::string testName(Test test, const BenchOptions &options) {
+  switch (test) {
+  case Test::Prompt:
+    return "pp" + std::to_string(options.prompt);
+  case Test::Loop:
+    return "tg" + std::to_string(options.tokens);
+  case Test::Decode:
+    return "tg" + std::to_string(options.tokens) +
+           (isCuda(options.device) ? " sync" : "");
+  }
+  return "";
+}
+
+/// On a GPU decoding is measured twice: as the loop runs, and with a wait and a
+/// choice by the host after each step (sync).
+std::vector<Test> testsOf(const BenchOptions &options) {
+  std::vector<Test> tests;
+  if (options.prompt != 0)
+    tests.push_back(Test::Prompt);
+  if (options.tokens != 0 && isCuda(options.device))
+    tests.push_back(Test::Loop);
+  if (options.tokens != 0)
+    tests.push_back(Test::Decode);
+  return tests;
+}
+
+bool measure(Test test, Subject &subject, const BenchOptions &options,
+             uint32_t depth, Series &series) {
+  switch (test) {
+  case Test::Prompt:
+    return measurePrompt(subject, depth, options.prompt, series);
+  case Test::Loop:
+    return measureLoop(subject, options, depth, series);
+  case Test::Decode:
+    return measureDecode(subject, options, depth, series);
+  }
+  return false;
 }
 
 std::string format(const char *pattern, double value) {
@@ -349,13 +434,9 @@ int bench(const BenchOptions &options) {
   // all[s] holds the series of subject s, in the order of the tests.
   std::vector<std::vector<Series>> all(subjects.size());
   for (uint32_t depth : options.depths)
-    for (bool decode : {false, true}) {
-      uint32_t count = decode ? options.tokens : options.prompt;
-      if (count == 0)
-        continue;
+    for (Test test : testsOf(options)) {
       for (std::vector<Series> &series : all)
-        series.push_back(
-            {(decode ? "tg" : "pp") + std::to_string(count), depth, {}, {}});
+        series.push_back({testName(test, options), depth, {}, {}});
       for (uint32_t r = 0; r < options.repetitions; ++r)
         for (size_t s = 0; s < subjects.size(); ++s) {
           Series &series = all[s].back();
@@ -363,8 +444,7 @@ int bench(const BenchOptions &options) {
             std::fprintf(stderr, "\r%s %s, repetition %u of %u   ",
                          baseName(subjects[s]->path).c_str(),
                          series.test.c_str(), r + 1, options.repetitions);
-          if (!(decode ? measureDecode(*subjects[s], options, depth, series)
-                       : measurePrompt(*subjects[s], depth, count, series)))
+          if (!measure(test, *subjects[s], options, depth, series))
             return 1;
         }
     }
@@ -381,12 +461,34 @@ int bench(const BenchOptions &options) {
     }
   if (rows.empty())
     return usageError("bench: nothing to measure: -p and -n are both 0");
-  if (options.common.json || options.output == "json")
+  std::vector<std::vector<KernelTime>> kernels(subjects.size());
+  bool profiles = isCuda(options.device) && options.tokens != 0;
+  for (size_t s = 0; s < subjects.size() && profiles; ++s) {
+    std::string problem;
+    if (!measureKernels(subjects[s]->model, options.device,
+                        options.depths.back(), std::min(options.tokens, 20U),
+                        kernels[s], problem)) {
+      printError(subjects[s]->path + ": " + problem);
+      return 1;
+    }
+  }
+  bool asJson = options.common.json || options.output == "json";
+  for (size_t s = 0; s < subjects.size(); ++s) {
+    if (!kernels[s].empty())
+      json.push_back({{"model", subjects[s]->path},
+                      {"test", "kernels"},
+                      {"depth", options.depths.back()},
+                      {"kernels", kernelsJson(kernels[s])}});
+  }
+  if (asJson)
     printJson(json);
   else if (options.output == "csv")
     printCsv(rows);
   else
     printMarkdown(rows);
+  for (size_t s = 0; s < subjects.size(); ++s)
+    if (!asJson && options.output == "md" && !kernels[s].empty())
+      printKernels(baseName(subjects[s]->path), kernels[s]);
   return 0;
 }
 

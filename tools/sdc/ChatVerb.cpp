@@ -44,6 +44,10 @@ struct Statistics {
 void printStatistics(Engine &engine, const Statistics &statistics) {
   sdc_session_options options = {};
   options.struct_size = sizeof(options);
+  sdc_model_info info = {};
+  info.struct_size = sizeof(info);
+  sdc_model_query(engine.model(), &info);
+  options.device = info.device;
   options.slots = sdc_session_slots(engine.session());
   options.context = sdc_session_context(engine.session());
   options.threads = sdc_session_threads(engine.session());
@@ -55,17 +59,17 @@ void printStatistics(Engine &engine, const Statistics &statistics) {
   auto rate = [](size_t count, double seconds) {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
   };
-  std::fprintf(stderr,
-               "%zu turns; read %zu tokens at %.1f tok/s, wrote %zu at %.1f "
-               "tok/s; context %u of %u; session %.1f MiB, weights %.1f MiB\n",
-               statistics.turns, statistics.promptTokens,
-               rate(statistics.promptTokens, statistics.prefillSeconds),
-               statistics.written,
-               rate(statistics.written, statistics.decodeSeconds),
-               sdc_slot_length(engine.session(), 0),
-               sdc_session_context(engine.session()),
-               known ? static_cast<double>(memory.total) / 1048576 : 0.0,
-               known ? static_cast<double>(memory.weights) / 1048576 : 0.0);
+  std::fprintf(
+      stderr,
+      "%zu turns; read %zu tokens at %.1f tok/s, wrote %zu at %.1f "
+      "tok/s; context %u of %u; session %.1f MiB, weights %.1f MiB\n",
+      statistics.turns, statistics.promptTokens,
+      rate(statistics.promptTokens, statistics.prefillSeconds),
+      statistics.written, rate(statistics.written, statistics.decodeSeconds),
+      sdc_slot_length(engine.session(), 0),
+      sdc_session_context(engine.session()),
+      known ? static_cast<double>(memory.total + memory.device) / 1048576 : 0.0,
+      known ? static_cast<double>(memory.weights) / 1048576 : 0.0);
 }
 
 int chat(const ChatOptions &options) {

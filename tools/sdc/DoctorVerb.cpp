@@ -6,10 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <dlfcn.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <sys/statvfs.h>
+#include <vector>
 
 using namespace sdc;
 
@@ -27,12 +28,35 @@ uint64_t memoryInfo(const std::string &key) {
   return 0;
 }
 
-/// Whether a library can be opened here.
-bool hasLibrary(const char *name) {
-  void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (handle)
-    dlclose(handle);
-  return handle != nullptr;
+/// The GPUs of this machine; if there is none, `problem` says why.
+std::vector<sdc_cuda_info> cudaDevices(std::string &problem) {
+  std::vector<sdc_cuda_info> devices;
+  uint32_t count = 0;
+  sdc_error error = {};
+  sdc_status status = sdc_cuda_count(&count, &error);
+  for (uint32_t i = 0; status == SDC_OK && i < count; ++i) {
+    sdc_cuda_info info = {};
+    info.struct_size = sizeof(info);
+    status = sdc_cuda_query(i, &info, &error);
+    if (status == SDC_OK)
+      devices.push_back(info);
+  }
+  if (status != SDC_OK)
+    problem = error.message;
+  return devices;
+}
+
+nlohmann::ordered_json describe(const std::vector<sdc_cuda_info> &devices) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const sdc_cuda_info &device : devices)
+    list.push_back(
+        {{"name", device.name},
+         {"arch", "sm_" + std::to_string(device.major * 10 + device.minor)},
+         {"memory", device.memory},
+         {"multiprocessors", device.multiprocessors},
+         {"driver", std::to_string(device.driver_major) + "." +
+                        std::to_string(device.driver_minor)}});
+  return list;
 }
 
 std::string cpuModel() {
@@ -54,7 +78,8 @@ int doctor(const CommonOptions &options) {
   uint64_t freeDisk =
       statvfs(".", &disk) == 0 ? uint64_t(disk.f_bavail) * disk.f_frsize : 0;
   bool level = *cpu.level != 0;
-  bool driver = hasLibrary("libcuda.so.1");
+  std::string noCuda;
+  std::vector<sdc_cuda_info> devices = cudaDevices(noCuda);
 
   if (options.json) {
     nlohmann::ordered_json json = {
@@ -69,7 +94,9 @@ int doctor(const CommonOptions &options) {
          {{"total", memoryInfo("MemTotal")},
           {"available", memoryInfo("MemAvailable")}}},
         {"disk_free", freeDisk},
-        {"cuda_driver", driver}};
+        {"cuda", describe(devices)}};
+    if (!noCuda.empty())
+      json["cuda_problem"] = noCuda;
     printJson(json);
     return level ? 0 : 1;
   }
@@ -87,8 +114,13 @@ int doctor(const CommonOptions &options) {
               gibibytes(memoryInfo("MemTotal")),
               gibibytes(memoryInfo("MemAvailable")));
   std::printf("disk        %.1f GiB free here\n", gibibytes(freeDisk));
-  std::printf("cuda        %s; this build compiles for CPU only\n",
-              driver ? "a driver is here" : "no driver");
+  for (size_t i = 0; i < devices.size(); ++i)
+    std::printf("cuda:%zu      %s, sm_%u%u, %.1f GiB, driver %u.%u\n", i,
+                devices[i].name, devices[i].major, devices[i].minor,
+                gibibytes(devices[i].memory), devices[i].driver_major,
+                devices[i].driver_minor);
+  if (!noCuda.empty())
+    std::printf("cuda        %s\n", noCuda.c_str());
   return level ? 0 : 1;
 }
 

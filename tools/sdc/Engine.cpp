@@ -1,6 +1,7 @@
 // Model, tokenizer and session of the verbs that write text.
 
 #include "tools/sdc/Engine.h"
+#include "tools/sdc/DeviceOption.h"
 #include "tools/sdc/Numbers.h"
 #include "tools/sdc/OpenModel.h"
 #include "tools/sdc/TextSource.h"
@@ -86,6 +87,7 @@ std::unique_ptr<Engine> Engine::open(const std::string &path,
   sessionOptions.struct_size = sizeof(sessionOptions);
   sessionOptions.threads = common.threads;
   sessionOptions.slots = 1;
+  chooseDevice(options.device, sessionOptions);
   if (sdc_session_create(engine->modelHandle, &sessionOptions,
                          &engine->sessionHandle, &error) != SDC_OK) {
     printError(path + ": " + error.message);

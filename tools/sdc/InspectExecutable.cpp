@@ -93,6 +93,8 @@ Json describe(const sdc_model *model, const std::string &path) {
   sdc_model_query(model, &info);
   auto options = makeInfo<sdc_session_options>();
   auto memory = makeInfo<sdc_memory>();
+  // CUDA executables say what they take on a device without having one.
+  options.device = info.device;
   sdc_error error = {};
   bool known = sdc_session_memory(model, &options, &memory, &error) == SDC_OK;
   Json json = {{"file", path},
@@ -124,6 +126,10 @@ Json describe(const sdc_model *model, const std::string &path) {
                               {"arena", memory.arena},
                               {"scratch", memory.scratch},
                               {"total", memory.total}};
+  if (known && info.device == SDC_DEVICE_CUDA)
+    json["device_memory"] = {{"weights", memory.device_weights},
+                             {"session", memory.device},
+                             {"pinned", memory.pinned}};
   for (uint32_t i = 0; i < info.flag_count; ++i)
     json["provenance"]["flags"].push_back(sdc_model_flag(model, i));
   for (uint32_t i = 0; i < info.note_count; ++i)

@@ -2,6 +2,7 @@
 
 #include "tools/sdc/PlainGraph.h"
 #include "sdc/sdc.h"
+#include "tools/sdc/DeviceOption.h"
 #include "tools/sdc/OpenModel.h"
 #include "tools/sdc/TensorFiles.h"
 
@@ -48,7 +49,8 @@ std::string fileName(std::string name) {
 
 int sdc::runPlainGraph(const std::string &path,
                        const std::vector<std::string> &inputs,
-                       const std::string &output, const CommonOptions &common) {
+                       const std::string &output, const std::string &device,
+                       const CommonOptions &common) {
   sdc_error error = {};
   ModelHandle model = openModel(path);
   if (!model)
@@ -82,6 +84,7 @@ int sdc::runPlainGraph(const std::string &path,
   sdc_session_options options = {};
   options.struct_size = sizeof(options);
   options.threads = common.threads;
+  chooseDevice(device, options);
   sdc_session *created = nullptr;
   if (sdc_session_create(opened, &options, &created, &error) != SDC_OK) {
     printError(path + ": " + error.message);

@@ -14,7 +14,8 @@ namespace sdc {
 /// the exit status.
 int runPlainGraph(const std::string &model,
                   const std::vector<std::string> &inputs,
-                  const std::string &output, const CommonOptions &common);
+                  const std::string &output, const std::string &device,
+                  const CommonOptions &common);
 
 } // namespace sdc
 

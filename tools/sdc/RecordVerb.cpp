@@ -2,6 +2,7 @@
 // into a calibration file; or calibration files add up.
 
 #include "compiler/Record/CalibrationChecks.h"
+#include "tools/sdc/DeviceOption.h"
 #include "tools/sdc/Files.h"
 #include "tools/sdc/Record.h"
 #include "tools/sdc/Verbs.h"
@@ -42,6 +43,11 @@ int record(RecordOptions options) {
   RecordingOptions &recording = compile.recording;
   if (options.output.empty() && !options.dryRun)
     return usageError("record: expected -o CALIB");
+  if (isCuda(options.device)) {
+    printError("recording on a GPU is not there yet",
+               "leave --device out to record on the CPU");
+    return 1;
+  }
   if (options.merge)
     return mergeFiles(options);
   if (options.inputs.size() != 1)

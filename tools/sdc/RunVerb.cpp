@@ -98,7 +98,7 @@ int run(const RunOptions &options) {
     if (options.output.empty())
       return usageError("run: --input needs --output DIR");
     return runPlainGraph(options.model, options.inputs, options.output,
-                         options.common);
+                         options.generation.device, options.common);
   }
   if (options.prompt.empty() && options.file.empty())
     return usageError("run: expected a prompt",

@@ -38,9 +38,6 @@ struct CommonOptions {
 };
 void addCommonOptions(CLI::App &verb, CommonOptions &options);
 
-/// `--device cpu|cuda:N` of the verbs that run an executable.
-void addDeviceOption(CLI::App &verb, std::string &device);
-
 /// Prints "sdc: error: ...", or "sdc: warning: ...", on stderr.
 void printError(const std::string &message, const std::string &hint = "");
 void printWarning(const std::string &message);

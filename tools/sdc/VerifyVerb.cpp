@@ -3,6 +3,7 @@
 
 #include "kernels/Format/Bitmask.h"
 #include "sdc/sdc.h"
+#include "tools/sdc/DeviceOption.h"
 #include "tools/sdc/Numbers.h"
 #include "tools/sdc/OpenModel.h"
 #include "tools/sdc/PrintJson.h"
@@ -33,6 +34,8 @@ struct VerifyOptions {
 struct MaskCounts {
   uint64_t weights = 0;
   uint64_t sparse = 0;
+  /// Not in the file, so not looked at.
+  uint64_t generated = 0;
   uint64_t words = 0;
 };
 
@@ -44,7 +47,8 @@ bool verifyMasks(const std::string &path, const sdc_model *model,
   weight.struct_size = sizeof(weight);
   for (uint32_t i = 0; sdc_model_weight(model, i, &weight); ++i) {
     ++counts.weights;
-    if (!*weight.tile)
+    counts.generated += weight.data == nullptr;
+    if (!*weight.tile || !weight.data)
       continue;
     std::string problem;
     std::optional<Tile> tile = Tile::parse(weight.tile, problem);
@@ -96,10 +100,12 @@ bool isSparse(const sdc_model *model) {
 }
 
 std::unique_ptr<sdc_session, void (*)(sdc_session *)>
-makeSession(const std::string &path, sdc_model *model, unsigned threads) {
+makeSession(const std::string &path, sdc_model *model, unsigned threads,
+            const std::string &device) {
   sdc_session_options options = {};
   options.struct_size = sizeof(options);
   options.threads = threads;
+  chooseDevice(device, options);
   sdc_session *session = nullptr;
   sdc_error error = {};
   if (sdc_session_create(model, &options, &session, &error) != SDC_OK)
@@ -129,7 +135,8 @@ bool verifyNumbers(const VerifyOptions &options, sdc_model *model, Json &json) {
       return false;
   if (isSparse(model) && !useSparseReference(options, model, sets))
     return false;
-  auto session = makeSession(options.model, model, options.common.threads);
+  auto session =
+      makeSession(options.model, model, options.common.threads, options.device);
   if (!session)
     return false;
   bool good = true;
@@ -189,15 +196,24 @@ int verify(const VerifyOptions &options) {
 
   MaskCounts counts;
   bool good = verifyMasks(options.model, opened, counts);
-  Json json = {{"file", options.model},      {"digests", true},
-               {"weights", counts.weights},  {"sparse_weights", counts.sparse},
-               {"mask_words", counts.words}, {"masks", good}};
+  Json json = {{"file", options.model},
+               {"digests", true},
+               {"weights", counts.weights},
+               {"sparse_weights", counts.sparse},
+               {"mask_words", counts.words},
+               {"masks", good},
+               {"generated_weights", counts.generated}};
   if (good && !options.common.json && !options.common.quiet)
     std::printf("%s: structure and digests hold; %llu mask words in %llu "
                 "sparse weights, each with exactly N bits in every group\n",
                 options.model.c_str(),
                 static_cast<unsigned long long>(counts.words),
                 static_cast<unsigned long long>(counts.sparse));
+  if (counts.generated != 0 && !options.common.json && !options.common.quiet)
+    std::printf("%s: %llu weights are generated on the device, so they were "
+                "not looked at\n",
+                options.model.c_str(),
+                static_cast<unsigned long long>(counts.generated));
   if (good && !options.testData.empty())
     good = verifyNumbers(options, opened, json);
   json["good"] = good;

@@ -105,63 +105,6 @@ int reportUnknown(const CLI::App &app, const CLI::App *verb) {
 
 } // namespace
 
-void sdc::addCommonOptions(CLI::App &verb, CommonOptions &options) {
-  verb.add_option("-t,--threads", options.threads,
-                  "Threads; 0 is one for each physical core")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  verb.add_flag("--json", options.json, "Print the result as JSON on stdout");
-  verb.add_flag("-q,--quiet", options.quiet, "Print errors and results only");
-  verb.add_flag("-v,--verbose", options.verbose,
-                "Print what is decided, and why");
-  verb.add_flag_callback(
-      "--version",
-      [] {
-        std::printf("sdc %s\n", SDC_VERSION);
-        throw CLI::Success();
-      },
-      "Print the version and exit");
-}
-
-void sdc::addDeviceOption(CLI::App &verb, std::string &device) {
-  verb.add_option("--device", device, "Where it runs: cpu or cuda:N")
-      ->check(CLI::Validator(
-          [](std::string &text) -> std::string {
-            if (text == "cpu")
-              return "";
-            if (text.rfind("cuda", 0) == 0)
-              return "this build of sdc has no CUDA device";
-            if (text.rfind("sm_", 0) == 0)
-              return "'" + text +
-                     "' is an architecture, which `sdc compile --target "
-                     "cuda:" +
-                     text + "` takes; a device is cpu or cuda:N";
-            return "unknown device '" + text + "', expected cpu or cuda:N";
-          },
-          "cpu|cuda:N"))
-      ->capture_default_str();
-}
-
-void sdc::printError(const std::string &message, const std::string &hint) {
-  std::fprintf(stderr, "sdc: error: %s\n", message.c_str());
-  if (!hint.empty())
-    std::fprintf(stderr, "hint: %s\n", hint.c_str());
-}
-
-void sdc::printWarning(const std::string &message) {
-  std::fprintf(stderr, "sdc: warning: %s\n", message.c_str());
-}
-
-bool sdc::printPiece(const std::string &piece) {
-  return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size() &&
-         std::fflush(stdout) == 0;
-}
-
-int sdc::usageError(const std::string &message, const std::string &hint) {
-  printError(message, hint);
-  return 2;
-}
-
 /// Reads the command line and runs its verb.
 static int runCommand(int argc, char **argv) {
   CLI::App app("Compiles decoder language models in ONNX to executables whose "
