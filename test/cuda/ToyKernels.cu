@@ -13,10 +13,8 @@ struct Params {
 
 /// Every kernel of a chain waits for the one before it.
 __device__ void wait() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  sdc::launchDependents();
+  sdc::waitForPredecessors();
 }
 
 __device__ void logitOf(const float *hidden, const float *head, float *logit) {

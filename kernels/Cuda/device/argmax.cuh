@@ -9,43 +9,40 @@
 
 #pragma once
 
+#include "dependency.cuh"
+
 namespace sdc {
 
 struct TokenLoop {
-  unsigned long long best;
-  unsigned long long *ring;
-  unsigned ringSize;
-  unsigned step;
-  unsigned arrived;
-  unsigned rows;
-  unsigned row;
-  unsigned position;
+  u64 best;
+  u64 *ring;
+  u32 ringSize;
+  u32 step;
+  u32 arrived;
+  u32 rows;
+  u32 row;
+  u32 position;
 };
 
 /// Larger for a larger logit, and among equals for a lower token. NaN counts as
 /// minus infinity, and the two zeros are equal. Never 0.
-__device__ __forceinline__ unsigned long long greedyKey(float logit,
-                                                        unsigned token) {
+SDC_DEVICE u64 greedyKey(float logit, u32 token) {
   logit = logit != logit ? -__int_as_float(0x7f800000) : logit + 0.0f;
-  unsigned bits = __float_as_uint(logit);
-  unsigned ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-  return (unsigned long long)ordered << 32 | ~token;
+  u32 bits = __float_as_uint(logit);
+  u32 ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return (u64)ordered << 32 | ~token;
 }
 
-__device__ __forceinline__ unsigned long long larger(unsigned long long a,
-                                                     unsigned long long b) {
-  return a > b ? a : b;
-}
+SDC_DEVICE u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 
 /// The largest key of a row that this block looks at; valid in thread 0. Needs
 /// a whole number of warps, at most 32.
-__device__ __forceinline__ unsigned long long largestKey(const float *logits,
-                                                         unsigned vocabulary) {
-  __shared__ unsigned long long perWarp[32];
-  unsigned long long key = 0;
+SDC_DEVICE u64 largestKey(const float *logits, u32 vocabulary) {
+  __shared__ u64 perWarp[32];
+  u64 key = 0;
   // One row may start anywhere, so values are read singly, warp by warp.
-  for (unsigned token = blockIdx.x * blockDim.x + threadIdx.x;
-       token < vocabulary; token += gridDim.x * blockDim.x)
+  for (u32 token = blockIdx.x * blockDim.x + threadIdx.x; token < vocabulary;
+       token += gridDim.x * blockDim.x)
     key = larger(key, greedyKey(logits[token], token));
   for (int offset = 16; offset > 0; offset /= 2)
     key = larger(key, __shfl_xor_sync(0xffffffffu, key, offset));
@@ -53,17 +50,16 @@ __device__ __forceinline__ unsigned long long largestKey(const float *logits,
     perWarp[threadIdx.x / 32] = key;
   __syncthreads();
   if (threadIdx.x == 0)
-    for (unsigned warp = 1; warp < blockDim.x / 32; ++warp)
+    for (u32 warp = 1; warp < blockDim.x / 32; ++warp)
       key = larger(key, perWarp[warp]);
   return key;
 }
 
 /// Writes the token to the host and to the inputs of the next step.
-__device__ __forceinline__ void feedToken(unsigned token, int *tokens,
-                                          int *positions, int *slots,
-                                          TokenLoop *loop) {
-  unsigned position = loop->position + 1, step = loop->step;
-  for (unsigned row = 0; row < loop->rows; ++row) {
+SDC_DEVICE void feedToken(u32 token, int *tokens, int *positions, int *slots,
+                          TokenLoop *loop) {
+  u32 position = loop->position + 1, step = loop->step;
+  for (u32 row = 0; row < loop->rows; ++row) {
     bool goesOn = row == loop->row;
     tokens[row] = goesOn ? (int)token : 0;
     positions[row] = goesOn ? (int)position : -1;
@@ -73,7 +69,7 @@ __device__ __forceinline__ void feedToken(unsigned token, int *tokens,
   loop->step = step + 1;
   loop->best = 0;
   loop->arrived = 0;
-  unsigned long long entry = (unsigned long long)(step + 1) << 32 | token;
+  u64 entry = (u64)(step + 1) << 32 | token;
   asm volatile("st.release.sys.global.u64 [%0], %1;"
                :
                : "l"(loop->ring + step % loop->ringSize), "l"(entry)
@@ -81,16 +77,12 @@ __device__ __forceinline__ void feedToken(unsigned token, int *tokens,
 }
 
 /// The body of the kernel, of as many blocks as it is launched with.
-__device__ __forceinline__ void chooseGreedily(const float *logits,
-                                               long long vocabulary,
-                                               int *tokens, int *positions,
-                                               int *slots, TokenLoop *loop) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-  unsigned long long key =
-      largestKey(logits + loop->row * vocabulary, (unsigned)vocabulary);
+SDC_DEVICE void chooseGreedily(const float *logits, long long vocabulary,
+                               int *tokens, int *positions, int *slots,
+                               TokenLoop *loop) {
+  launchDependents();
+  waitForPredecessors();
+  u64 key = largestKey(logits + loop->row * vocabulary, (u32)vocabulary);
   if (threadIdx.x != 0)
     return;
   atomicMax(&loop->best, key);
@@ -99,7 +91,7 @@ __device__ __forceinline__ void chooseGreedily(const float *logits,
     return;
   __threadfence();
   key = atomicMax(&loop->best, 0ull);
-  feedToken(~(unsigned)key, tokens, positions, slots, loop);
+  feedToken(~(u32)key, tokens, positions, slots, loop);
 }
 
 } // namespace sdc
