@@ -13,6 +13,7 @@
 #include "dialects/NM/NMDialect.h"
 #include "dialects/Onnx/OnnxDialect.h"
 #include "tools/sdc/Files.h"
+#include "sdc/sdc.h"
 #include "tools/sdc/Progress.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -427,6 +428,14 @@ bool Compilation::describeCalibration(ProvenanceInfo &info) {
   return true;
 }
 
+/// The best level of this machine; empty if it has none.
+static std::string ownLevel() {
+  sdc_cpu_info cpu = {};
+  cpu.struct_size = sizeof(cpu);
+  sdc_cpu_query(&cpu);
+  return cpu.level;
+}
+
 bool Compilation::emit(const std::string &path) {
   if (options.emit == "llvm" || options.emit == "asm")
     return emitText(path);
@@ -448,6 +457,10 @@ bool Compilation::emit(const std::string &path) {
   emit.text = text;
   emit.provenance = std::move(provenance);
   emit.threads = options.common.threads;
+  // A recording build runs here, now, and nowhere else.
+  if (std::optional<CpuLevel> level = parseCpuLevel(ownLevel());
+      recording && level)
+    emit.levels = {*level};
   llvm::Expected<EmitReport> report = options.dryRun
                                           ? planExecutable(*moduleRef, emit)
                                           : emitExecutable(*moduleRef, emit);
