@@ -59,10 +59,12 @@ def PromoteFloatsPass : Pass<"raise-promote-floats", "::mlir::ModuleOp"> {
 }
 
 def RaiseEmbedPass : Pass<"raise-embed", "::mlir::ModuleOp"> {
-  let summary = "Raise rows of a table chosen by token ids";
+  let summary = "Raise rows of a table chosen by token ids or by positions";
   let description = [{
     A Gather whose element (b, s, c) is table[ids[b, s], c] becomes
-    `decode.embed`, also when the table is stored [H, V] behind a Transpose.
+    `decode.embed`, also when the table is stored [H, V] behind a Transpose. So
+    does table[position + first, c], with the rows that the context needs; a
+    table that has fewer is an error.
 
     ```mlir
     %x = onnx.node "Gather" since 13 (%table, %ids) : ...
@@ -73,6 +75,9 @@ def RaiseEmbedPass : Pass<"raise-embed", "::mlir::ModuleOp"> {
     %x = decode.embed %ids, %w : ...
     ```
   }];
+  let options = [
+    Option<"context", "context", "int64_t", /*default=*/"4096",
+           "Positions of a sequence">];
   let dependentDialects = ["::sdc::decode::DecodeDialect"];
 }
 

@@ -124,10 +124,10 @@ static Expr elementOfReshape(GraphAlgebra &algebra, NodeOp node,
         inner[k] = flat;
         break;
       }
-      if (!(*from)[k].isConstant())
+      auto parts = context.divide(flat, (*from)[k]);
+      if (!parts)
         return nullptr;
-      inner[k] = context.mod(flat, (*from)[k].base);
-      flat = context.floorDiv(flat, (*from)[k].base);
+      std::tie(flat, inner[k]) = *parts;
     }
   }
   return algebra.at(node.getInput(0), inner);

@@ -159,7 +159,8 @@ static StringRef nodeNameOf(Operation &op) {
 
 void Namer::nameRest(Operation &op) {
   if (auto embed = dyn_cast<decode::EmbedOp>(op)) {
-    name(embed.getTableMutable(), "embed");
+    bool byToken = embed.getTokens().getType().getElementType().isInteger(64);
+    name(embed.getTableMutable(), byToken ? "embed" : "embed_positions");
   } else if (auto rotary = dyn_cast<decode::RotaryOp>(op)) {
     name(rotary.getFrequenciesMutable(), "rope.frequencies");
   } else if (auto linear = dyn_cast<decode::LinearOp>(op)) {

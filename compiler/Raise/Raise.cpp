@@ -20,7 +20,7 @@ void sdc::buildRaisePipeline(OpPassManager &manager,
   // One float type for activations: patterns need not look through casts.
   manager.addPass(createPromoteFloatsPass());
   // Linears end the walks of the patterns that follow, so they come first.
-  manager.addPass(createRaiseEmbedPass());
+  manager.addPass(createRaiseEmbedPass({options.context}));
   manager.addPass(createRaiseLinearPass());
   manager.addPass(createRaiseRmsNormPass());
   manager.addPass(createRaiseLayerNormPass());

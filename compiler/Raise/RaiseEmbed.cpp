@@ -1,4 +1,5 @@
-// raise-embed: rows of a table chosen by token ids become decode.embed.
+// raise-embed: rows of a table chosen by token ids, or by positions, become
+// decode.embed.
 
 #include "compiler/Passes.h"
 #include "compiler/Raise/RaiseRewriter.h"
@@ -12,37 +13,74 @@ namespace sdc {
 #include "compiler/Passes.h.inc"
 } // namespace sdc
 
-/// Raises a Gather whose element (b, s, c) is table[ids[b, s], c], or that of
-/// a table stored with its columns first.
-static void raiseEmbed(RaiseRewriter &rewriter, NodeOp node) {
+namespace {
+/// A table whose element (index, c) is that of a node's result, stored with
+/// rows or with columns first.
+struct Table {
+  Value root;
+  /// What chooses the row.
+  Expr index = nullptr;
+  bool transposed = false;
+};
+} // namespace
+
+static std::optional<Table> matchTable(RaiseRewriter &rewriter, Expr element,
+                                       Expr column) {
+  Value root = rewriter.getConstantRoot(element);
+  if (!root || element->getOperands().size() != 2)
+    return std::nullopt;
+  for (bool transposed : {false, true})
+    if (element->getOperand(transposed ? 0 : 1) == column)
+      return Table{root, element->getOperand(transposed ? 1 : 0), transposed};
+  return std::nullopt;
+}
+
+/// Raises a Gather whose element (b, s, c) is table[ids[b, s], c], or
+/// table[position of the row + first, c].
+static LogicalResult raiseEmbed(RaiseRewriter &rewriter, NodeOp node,
+                                int64_t positions) {
   GraphAlgebra &algebra = rewriter.algebra;
+  ExprContext &context = rewriter.context;
   Value result = node.getResult(0);
   auto type = dyn_cast<RankedTensorType>(result.getType());
   if (!type || type.getRank() != 3 || !type.hasStaticShape() ||
       type.getDimSize(0) != rewriter.batch ||
       type.getDimSize(1) != rewriter.rows)
-    return;
+    return success();
   SmallVector<Expr> indices = algebra.variablesOf(result);
-  Expr element = algebra.at(result, indices);
-  Value table = rewriter.getConstantRoot(element);
-  if (!table || element->getOperands().size() != 2)
-    return;
-  Value ids = rewriter.getArgument("input_ids");
-  Expr token = algebra.at(ids, {indices[0], indices[1]});
-  bool isTransposed = element->getOperand(1) == token;
-  if (element->getOperand(isTransposed ? 1 : 0) != token ||
-      element->getOperand(isTransposed ? 0 : 1) != indices[2])
-    return;
-  auto stored = cast<RankedTensorType>(table.getType());
+  std::optional<Table> table =
+      matchTable(rewriter, algebra.at(result, indices), indices[2]);
+  if (!table)
+    return success();
+  auto stored = cast<RankedTensorType>(table->root.getType());
+  int64_t rows = stored.getDimSize(table->transposed ? 1 : 0), first = 0;
+  Value chosen = rewriter.getArgument("input_ids");
+  if (table->index != algebra.at(chosen, {indices[0], indices[1]})) {
+    std::optional<int64_t> offset = context.asInteger(
+        context.sub(table->index, context.add(context.past(), indices[1])));
+    if (!offset || *offset < 0)
+      return success();
+    if (rows - *offset < positions) {
+      InFlightDiagnostic diagnostic = node.emitError("the table of positions ");
+      diagnostic << "has " << rows - *offset << " rows, expected the "
+                 << positions << " of the context";
+      diagnostic.attachNote() << "--context " << rows - *offset;
+      return diagnostic;
+    }
+    // No row behind the context is ever read.
+    first = *offset;
+    rows = positions;
+    chosen = rewriter.getPositions();
+  }
   rewriter.builder.setInsertionPointAfter(node);
-  Value weight = rewriter.weights.load(
-      rewriter.builder, node.getLoc(), table,
-      {stored.getDimSize(isTransposed ? 1 : 0), type.getDimSize(2)}, 0,
-      isTransposed);
+  Value weight = rewriter.weights.load(rewriter.builder, node.getLoc(),
+                                       table->root, {rows, type.getDimSize(2)},
+                                       first, table->transposed);
   rewriter.replace(result,
                    rewriter.create<decode::EmbedOp>(
-                       node.getLoc(), rewriter.tensorOf(type.getShape()), ids,
-                       weight, rewriter.builder.getF64FloatAttr(1.0)));
+                       node.getLoc(), rewriter.tensorOf(type.getShape()),
+                       chosen, weight, rewriter.builder.getF64FloatAttr(1.0)));
+  return success();
 }
 
 namespace {
@@ -50,12 +88,18 @@ struct RaiseEmbedPass : public sdc::impl::RaiseEmbedPassBase<RaiseEmbedPass> {
   using RaiseEmbedPassBase::RaiseEmbedPassBase;
 
   void runOnOperation() override {
-    forEachEntry(getOperation(), [](RaiseRewriter &rewriter) {
+    // What is wrong with one entry is wrong with the other, and is said once.
+    bool isSound = true;
+    forEachEntry(getOperation(), [&](RaiseRewriter &rewriter) {
+      if (!isSound)
+        return;
       for (auto node : llvm::make_early_inc_range(
                rewriter.graph.getBody().getOps<NodeOp>()))
         if (node.is("Gather"))
-          raiseEmbed(rewriter, node);
+          isSound &= succeeded(raiseEmbed(rewriter, node, context));
     });
+    if (!isSound)
+      signalPassFailure();
   }
 };
 } // namespace

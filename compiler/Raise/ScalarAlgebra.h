@@ -128,6 +128,9 @@ public:
   Expr mul(Expr a, Expr b);
   Expr floorDiv(Expr a, int64_t divisor);
   Expr mod(Expr a, int64_t divisor);
+  /// Quotient and remainder, 0 <= remainder < divisor for every P; none if they
+  /// are not known to be that.
+  std::optional<std::pair<Expr, Expr>> divide(Expr a, Affine divisor);
   Expr power(Expr a, double exponent);
   Expr call(ScalarFunction function, ExprRange operands);
   Expr max(Expr a, Expr b);

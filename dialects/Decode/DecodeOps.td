@@ -90,9 +90,10 @@ def Decode_LoadOp : Decode_Op<"load", [Pure,
 }
 
 def Decode_EmbedOp : Decode_Op<"embed", [Pure]> {
-  let summary = "Rows of a table, chosen by token ids";
+  let summary = "Rows of a table, chosen by token ids or by positions";
   let description = [{
-    `result[b, s, :]` is `table[tokens[b, s], :] * scale`.
+    `result[b, s, :]` is `table[tokens[b, s], :] * scale`. Tokens that are the
+    positions of the rows are i32; row 0 is read where they are -1.
 
     Constraint:
     - (C1) tokens [B, S], table [V, H], result [B, S, H].
@@ -104,7 +105,8 @@ def Decode_EmbedOp : Decode_Op<"embed", [Pure]> {
         : tensor<1x1xi64>, tensor<256x64xf32> -> tensor<1x1x64xf32>
     ```
   }];
-  let arguments = (ins 2DTensorOf<[I64]>:$tokens, 2DTensorOf<[AnyFloat]>:$table,
+  let arguments = (ins 2DTensorOf<[I32, I64]>:$tokens,
+                       2DTensorOf<[AnyFloat]>:$table,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale);
   let results = (outs 3DTensorOf<[F32]>:$result);
   let assemblyFormat = [{

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 FORMS = ["torch18", "torch20", "torch20_eager", "torch23", "torch24",
-         "genai_fp32"]
+         "genai_fp32", "optimum"]
 
 
 def run(*command):
@@ -48,7 +48,9 @@ def check(sdc, greedy, folder, sdx):
 
 def main():
     sdc, greedy, tiny, out = sys.argv[1:5]
-    architectures = sys.argv[5:] or ["llama", "llama_tied", "qwen2", "qwen3"]
+    architectures = sys.argv[5:] or sorted(
+        name for name in os.listdir(tiny)
+        if os.path.isdir(os.path.join(tiny, name)))
     os.makedirs(out, exist_ok=True)
     checked = failed = 0
     for architecture in architectures:

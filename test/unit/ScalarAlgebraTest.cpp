@@ -59,6 +59,32 @@ TEST(ScalarAlgebra, DivisionEqualsThatOfNumbers) {
   }
 }
 
+TEST(ScalarAlgebra, DivisionBySizesOfThePast) {
+  ExprContext c;
+  // Row b of [3, P + 2], and a place in it.
+  Expr b = c.variable(3), k = c.variable(Affine(2, 1));
+  Expr flat = c.add(c.mul(b, c.affine({2, 1})), k);
+  auto parts = c.divide(flat, {2, 1});
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->first, b);
+  EXPECT_EQ(parts->second, k);
+  parts = c.divide(flat, {4, 2});
+  EXPECT_FALSE(parts);
+  // Nothing is known where the place may lie behind the row.
+  EXPECT_FALSE(c.divide(c.add(flat, c.integer(1)), {2, 1}));
+  parts = c.divide(k, {2, 1});
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->first, c.integer(0));
+  // The place may be that of a new row.
+  parts = c.divide(c.past(), {1, 1});
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->second, c.past());
+  parts = c.divide(c.add(c.mul(b, c.affine({1, 1})), c.past()), {1, 1});
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->first, b);
+  EXPECT_EQ(c.divide(c.add(c.scale(b, 16), c.integer(3)), 16)->first, b);
+}
+
 TEST(ScalarAlgebra, ComparisonsHoldForEveryPastLength) {
   ExprContext c;
   Expr row = c.variable(4), column = c.variable(Affine(4, 1));
