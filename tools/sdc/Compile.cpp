@@ -12,16 +12,15 @@
 #include "dialects/Exec/ExecDialect.h"
 #include "dialects/NM/NMDialect.h"
 #include "dialects/Onnx/OnnxDialect.h"
-#include "tools/sdc/Files.h"
 #include "sdc/sdc.h"
+#include "tools/sdc/Files.h"
+#include "tools/sdc/Plugins.h"
 #include "tools/sdc/Progress.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Tools/Plugins/DialectPlugin.h"
-#include "mlir/Tools/Plugins/PassPlugin.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -106,39 +105,13 @@ bool Compilation::chooseContext() {
   return true;
 }
 
-bool Compilation::loadPlugins() {
-  bool good = true;
-  for (const std::string &plugin : options.passPlugins) {
-    inputs.push_back(plugin);
-    if (!(SDC_DYLIB)) {
-      printError(plugin + ": this sdc is linked statically and takes no "
-                          "plugins: a plugin needs the one libMLIR.so that "
-                          "both share",
-                 "build with -DSDC_LINK_DYLIB=ON, or use sdc-opt");
-      return false;
-    }
-    llvm::Expected<PassPlugin> loaded = PassPlugin::load(plugin);
-    if (!loaded) {
-      printError(llvm::toString(loaded.takeError()));
-      good = false;
-      continue;
-    }
-    loaded->registerPassRegistryCallbacks();
-    // A library may hold a dialect too.
-    if (llvm::Expected<DialectPlugin> dialect = DialectPlugin::load(plugin)) {
-      DialectRegistry registry;
-      dialect->registerDialectRegistryCallbacks(registry);
-      mlirContext->appendDialectRegistry(registry);
-    } else {
-      llvm::consumeError(dialect.takeError());
-    }
-  }
-  return good;
-}
-
 bool Compilation::load() {
-  if (!loadPlugins())
+  inputs.insert(inputs.end(), options.passPlugins.begin(),
+                options.passPlugins.end());
+  if (!loadPlugins(options.passPlugins, *mlirContext))
     return false;
+  if (!options.addPasses.empty())
+    registerPassNames();
   if (!options.compileFrom.empty()) {
     nextPhase = *parsePhase(options.compileFrom);
     inputs.push_back(options.model);
@@ -162,11 +135,10 @@ bool Compilation::load() {
     inputs.push_back(folder.file);
     inputs.insert(inputs.end(), folder.inputs.begin(), folder.inputs.end());
     inputs.insert(inputs.end(), dataFiles.begin(), dataFiles.end());
-    if (!options.dumpPhasesTo.empty()) {
-      PipelineOptions pipeline = pipelineOptions();
-      if (failed(runPhases(*moduleRef, Phase::Import, Phase::Import, pipeline)))
-        return false;
-    }
+    // For what dumps its text and what was added to it.
+    if (failed(runPhases(*moduleRef, Phase::Import, Phase::Import,
+                         pipelineOptions())))
+      return false;
   }
   if (!moduleRef)
     return false;
@@ -453,6 +425,7 @@ bool Compilation::emit(const std::string &path) {
   provenance.notes = notes;
   EmitOptions emit;
   emit.path = path;
+  emit.object = options.emit == "object";
   emit.folder = folder.folder;
   emit.text = text;
   emit.provenance = std::move(provenance);

@@ -58,7 +58,6 @@ private:
   std::string spoolFolder() const;
   bool openSpool();
   bool checkRoom(Phase last);
-  bool loadPlugins();
   bool loadText();
   bool describeCalibration(ProvenanceInfo &info);
   bool emitText(const std::string &path);
