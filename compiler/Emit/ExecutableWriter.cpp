@@ -6,11 +6,15 @@
 #include "compiler/Emit/KernelImage.h"
 #include "compiler/Emit/OutputFile.h"
 #include "compiler/Emit/RootBuilder.h"
+#include "compiler/Emit/StaticObject.h"
 #include "compiler/Emit/WeightBytes.h"
 #include "compiler/Weights/WeightReader.h"
 #include "dialects/Exec/ExecDialect.h"
 #include "mlir/IR/Builders.h"
 #include "schema/executable_generated.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -53,7 +57,11 @@ private:
   Error addImages();
   void addText();
   void addProvenance();
+  void wrap();
 
+  Error writeHeader();
+  /// Where the executable begins in the file.
+  int64_t begin() const { return static_cast<int64_t>(around.head.size()); }
   Error writeWeights(OutputFile &file, SegmentPlace &place);
   Error writeSegments(OutputFile &file);
 
@@ -64,6 +72,8 @@ private:
   llvm::DenseMap<Operation *, ArrayRef<uint8_t>> contents;
   std::vector<CodeImage> images;
   FileLayout layout;
+  /// What is around the executable, where it goes into an object.
+  StaticObject around;
 };
 
 Error ExecutableWriter::check() {
@@ -156,6 +166,36 @@ void ExecutableWriter::addProvenance() {
                              strings(info.notes));
 }
 
+/// Puts an object around the executable.
+void ExecutableWriter::wrap() {
+  std::vector<std::string> kernels;
+  for (auto kernel : module.getOps<exec::KernelOp>())
+    kernels.push_back(kernel.getSymName().str());
+  std::vector<StaticImage> linked;
+  for (auto [level, image] : llvm::zip(options.levels, images))
+    linked.push_back({StringRef(cpuLevelName(level)), &image});
+  around = wrapExecutable(layout.fileSize, linked, kernels,
+                          staticSymbol(options.path));
+}
+
+/// The C header beside the object.
+Error ExecutableWriter::writeHeader() {
+  SmallString<128> path(options.path);
+  sys::path::replace_extension(path, "h");
+  if (path == options.path)
+    return createStringError(options.path +
+                             ": the header would have the name of the object, "
+                             "expected a name that ends in .o");
+  std::string text = staticHeader(options.path, staticSymbol(options.path));
+  Expected<std::unique_ptr<OutputFile>> file =
+      OutputFile::create(path, static_cast<int64_t>(text.size()));
+  if (!file)
+    return file.takeError();
+  if (Error error = (*file)->write(0, arrayRefFromStringRef(text)))
+    return error;
+  return (*file)->commit();
+}
+
 Error ExecutableWriter::plan() {
   if (Error error = check())
     return error;
@@ -172,7 +212,10 @@ Error ExecutableWriter::plan() {
   }
   layout = FileLayout::of(rootSizeOf(module), sizes);
   report.rootSize = layout.rootSize;
-  report.fileSize = layout.fileSize;
+  if (options.object)
+    wrap();
+  report.fileSize = static_cast<int64_t>(around.head.size()) + layout.fileSize +
+                    static_cast<int64_t>(around.tail.size());
   // A FlatBuffer's offsets are 31 bits wide.
   if (layout.rootSize > INT32_MAX)
     return createStringError("the root takes " + Twine(layout.rootSize) +
@@ -196,7 +239,7 @@ Error ExecutableWriter::writeWeights(OutputFile &file, SegmentPlace &place) {
     Error error =
         streamWeight(weight, folder, [&](ArrayRef<uint8_t> bytes) -> Error {
           XXH3_64bits_update(&hash, bytes.data(), bytes.size());
-          if (Error failed = file.write(place.offset + end, bytes))
+          if (Error failed = file.write(begin() + place.offset + end, bytes))
             return failed;
           end += static_cast<int64_t>(bytes.size());
           if (options.progress)
@@ -223,7 +266,7 @@ Error ExecutableWriter::writeSegments(OutputFile &file) {
     }
     ArrayRef<uint8_t> bytes = contents.lookup(segment);
     place.digest = XXH3_64bits(bytes.data(), bytes.size());
-    if (Error error = file.write(place.offset, bytes))
+    if (Error error = file.write(begin() + place.offset, bytes))
       return error;
   }
   return Error::success();
@@ -231,7 +274,7 @@ Error ExecutableWriter::writeSegments(OutputFile &file) {
 
 Error ExecutableWriter::write() {
   Expected<std::unique_ptr<OutputFile>> file =
-      OutputFile::create(options.path, layout.fileSize);
+      OutputFile::create(options.path, report.fileSize);
   if (!file)
     return file.takeError();
   if (Error error = writeSegments(**file))
@@ -244,10 +287,18 @@ Error ExecutableWriter::write() {
     return createStringError(options.path + ": the root is malformed");
   report.digest = XXH3_64bits(root.data(), root.size());
   std::array<uint8_t, kHeaderBytes> header = layout.header(report.digest);
-  if (Error error = (*file)->write(0, header))
+  if (Error error = (*file)->write(begin(), header))
     return error;
-  if (Error error = (*file)->write(kHeaderBytes, root))
+  if (Error error = (*file)->write(begin() + kHeaderBytes, root))
     return error;
+  if (options.object) {
+    if (Error error = (*file)->write(0, around.head))
+      return error;
+    if (Error error = (*file)->write(begin() + layout.fileSize, around.tail))
+      return error;
+    if (Error error = writeHeader())
+      return error;
+  }
   return (*file)->commit();
 }
 

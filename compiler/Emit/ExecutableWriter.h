@@ -40,6 +40,9 @@ struct EmitOptions {
   std::vector<CpuLevel> levels = {CpuLevel::Avx2, CpuLevel::Avx512Vbmi2};
   /// The FlatBuffer of schema/text.fbs; empty for none.
   llvm::ArrayRef<uint8_t> text;
+  /// Write a relocatable object that holds the executable and its code, and
+  /// beside it the header that declares it; see StaticObject.h.
+  bool object = false;
   /// Without one the file has no provenance, unless the module has.
   std::optional<ProvenanceInfo> provenance;
   unsigned threads = 1;
@@ -48,6 +51,7 @@ struct EmitOptions {
 };
 
 struct EmitReport {
+  /// Of the executable, or of the object around it.
   int64_t fileSize = 0;
   int64_t rootSize = 0;
   int64_t weightBytes = 0;

@@ -95,8 +95,28 @@ static sdc_status chooseImage(const sdc_model &model, const char *wanted,
               info.level[0] ? info.level : "no known level", list);
 }
 
+/// The kernels of the image that the host was linked with.
+static sdc_status findLinked(const sdc_static_model &linked,
+                             const fb::Executable &root, const fb::Image &image,
+                             const sdc_kernel *&kernels, sdc_error *error) {
+  const char *level = image.level()->c_str();
+  if (linked.kernel_count != root.kernels()->size())
+    return fail(error, SDC_BAD_ARGUMENT,
+                "%u kernels are linked, the executable has %u",
+                linked.kernel_count, root.kernels()->size());
+  for (uint32_t i = 0; i < linked.image_count; ++i)
+    if (linked.images[i].kernels && linked.images[i].level &&
+        strcmp(linked.images[i].level, level) == 0) {
+      kernels = linked.images[i].kernels;
+      return SDC_OK;
+    }
+  return fail(error, SDC_NO_IMAGE, "the code for level '%s' is not linked",
+              level);
+}
+
 /// Fills the table of kernels from the image, or from the host.
 static sdc_status loadKernels(sdc_model &model, const sdc_open_options &options,
+                              const sdc_static_model *linked,
                               sdc_error *error) {
   const fb::Executable &root = model.root();
   uint32_t count = root.kernels()->size();
@@ -104,18 +124,21 @@ static sdc_status loadKernels(sdc_model &model, const sdc_open_options &options,
     return fail(error, SDC_BAD_ARGUMENT,
                 "%u kernels are linked, the file has %u", options.kernel_count,
                 count);
+  const sdc_kernel *kernels = options.kernels;
   const fb::Image *image = nullptr;
   if (root.target() == fb::TargetFamily::Cuda) {
-    if (options.kernels || options.level)
+    if (kernels || options.level)
       return fail(error, SDC_BAD_ARGUMENT,
                   "%s given, the file is for CUDA, where each device chooses",
-                  options.kernels ? "kernels are" : "a level is");
+                  kernels ? "kernels are" : "a level is");
     if (root.images()->size() == 1)
       model.level = root.images()->Get(0)->level()->c_str();
     return SDC_OK;
   }
-  if (!options.kernels)
+  if (!kernels)
     SDC_TRY(chooseImage(model, options.level, image, error));
+  if (linked && !kernels)
+    SDC_TRY(findLinked(*linked, root, *image, kernels, error));
   if (count == 0)
     return SDC_OK;
   model.kernels = static_cast<sdc_kernel *>(
@@ -123,13 +146,13 @@ static sdc_status loadKernels(sdc_model &model, const sdc_open_options &options,
   if (!model.kernels)
     return fail(error, SDC_OUT_OF_MEMORY, "no memory for %u kernels", count);
 
-  if (options.kernels) {
+  if (kernels) {
     for (uint32_t i = 0; i < count; ++i) {
-      if (!options.kernels[i])
+      if (!kernels[i])
         return fail(error, SDC_BAD_ARGUMENT, "linked kernel %u is null", i);
-      model.kernels[i] = options.kernels[i];
+      model.kernels[i] = kernels[i];
     }
-    model.level = "linked";
+    model.level = image ? image->level()->c_str() : "linked";
     model.report(SDC_LOG_INFO, "using %u linked kernels", count);
     return SDC_OK;
   }
@@ -154,7 +177,7 @@ static sdc_status loadKernels(sdc_model &model, const sdc_open_options &options,
 
 static sdc_status finishOpen(sdc_model &model, const void *bytes, uint64_t size,
                              const sdc_open_options &options,
-                             sdc_error *error) {
+                             const sdc_static_model *linked, sdc_error *error) {
   SDC_TRY(
       openExecutable(bytes, size, model.allocator, model.executable, error));
   if (model.executable.minor > kFormatMinor)
@@ -167,7 +190,7 @@ static sdc_status finishOpen(sdc_model &model, const void *bytes, uint64_t size,
     SDC_TRY(verifyWeights(model.executable, model.allocator, error));
   model.withoutCode = options.flags & SDC_OPEN_WITHOUT_CODE;
   if (!model.withoutCode)
-    SDC_TRY(loadKernels(model, options, error));
+    SDC_TRY(loadKernels(model, options, linked, error));
   model.file.closeDescriptor();
   return SDC_OK;
 }
@@ -175,6 +198,7 @@ static sdc_status finishOpen(sdc_model &model, const void *bytes, uint64_t size,
 /// Opens `path`, or `bytes` if that is null.
 static sdc_status openModel(const char *path, const void *bytes, uint64_t size,
                             const sdc_open_options *given,
+                            const sdc_static_model *linked,
                             sdc_model **out_model, sdc_error *error) {
   sdc_open_options options;
   SDC_TRY(readStruct(given, "sdc_open_options", options, error));
@@ -197,7 +221,7 @@ static sdc_status openModel(const char *path, const void *bytes, uint64_t size,
     size = model->file.size();
   }
   if (status == SDC_OK)
-    status = finishOpen(*model, bytes, size, options, error);
+    status = finishOpen(*model, bytes, size, options, linked, error);
   if (status != SDC_OK) {
     model->release();
     return status;
@@ -211,7 +235,7 @@ sdc_status sdc_model_open(const char *path, const sdc_open_options *options,
   if (!path || !out_model)
     return fail(out_error, SDC_BAD_ARGUMENT, "%s is null",
                 path ? "out_model" : "path");
-  return openModel(path, nullptr, 0, options, out_model, out_error);
+  return openModel(path, nullptr, 0, options, nullptr, out_model, out_error);
 }
 
 sdc_status sdc_model_open_memory(const void *bytes, size_t size,
@@ -220,7 +244,22 @@ sdc_status sdc_model_open_memory(const void *bytes, size_t size,
   if (!bytes || !out_model)
     return fail(out_error, SDC_BAD_ARGUMENT, "%s is null",
                 bytes ? "out_model" : "bytes");
-  return openModel(nullptr, bytes, size, options, out_model, out_error);
+  return openModel(nullptr, bytes, size, options, nullptr, out_model,
+                   out_error);
+}
+
+sdc_status sdc_model_open_static(const sdc_static_model *linked,
+                                 const sdc_open_options *options,
+                                 sdc_model **out_model, sdc_error *out_error) {
+  if (!linked || !out_model)
+    return fail(out_error, SDC_BAD_ARGUMENT, "%s is null",
+                linked ? "out_model" : "linked");
+  sdc_static_model given;
+  SDC_TRY(readStruct(linked, "sdc_static_model", given, out_error));
+  if (!given.bytes)
+    return fail(out_error, SDC_BAD_ARGUMENT, "linked has no bytes");
+  return openModel(nullptr, given.bytes, given.size, options, &given, out_model,
+                   out_error);
 }
 
 sdc_status sdc_model_verify_weights(const sdc_model *model,

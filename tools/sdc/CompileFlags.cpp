@@ -114,7 +114,7 @@ void FlagCheck::checkPhases() {
     if (given(entry.flag) && (entry.last < *from || entry.first > *to))
       refuse(std::string(entry.flag) + " has no effect: the phase " +
              phaseName(entry.first).str() + " is not run");
-  if (options.emit == "sdx")
+  if (options.emit == "sdx" || options.emit == "object")
     return;
   std::string why = "--emit " + options.emit;
   refuseAll({"--tokenizer", "--dry-run"}, why + " has no use for it");

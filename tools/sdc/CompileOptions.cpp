@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 
 using namespace sdc;
 
@@ -240,9 +241,10 @@ void sdc::addCompileOptions(CLI::App &verb, CompileOptions &options) {
 
   // Form of the output, and the rooms.
   verb.add_option("--emit", options.emit,
-                  "sdx; onnx: the pruned weights in the original graph; llvm "
-                  "or asm: the generated code as text")
-      ->check(CLI::IsMember({"sdx", "onnx", "llvm", "asm"}))
+                  "sdx; object: a linkable .o that holds it, and a header; "
+                  "onnx: the pruned weights in the original graph; llvm or "
+                  "asm: the generated code as text")
+      ->check(CLI::IsMember({"sdx", "object", "onnx", "llvm", "asm"}))
       ->capture_default_str();
   verb.add_option("--compile-from", options.compileFrom,
                   "MODEL is the .mlir text that this phase begins with");
@@ -308,6 +310,9 @@ bool sdc::checkCompileOptions(const CompileOptions &options) {
               options.emit == "asm";
   if (options.output == "-" && !text)
     refuse("only text can be written to stdout", "-o FILE");
+  if (options.emit == "object" && !options.output.empty() &&
+      std::filesystem::path(options.output).extension() != ".o")
+    refuse("--emit object writes NAME.o and NAME.h, got -o " + options.output);
   bool recorded =
       !options.calibration.empty() || !options.recording.prompts.empty();
   bool sparse = (!options.pattern.empty() && options.pattern != "dense") ||

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -24,6 +25,9 @@ static bool checkOutputs(const CompileOptions &options,
     good &= checkOutput(*output, inputs);
   if (options.emit == "onnx" && options.compileTo.empty())
     good &= checkOutput(options.output + ".data", inputs);
+  if (options.emit == "object" && options.compileTo.empty())
+    good &= checkOutput(
+        std::filesystem::path(options.output).replace_extension(".h"), inputs);
   return good;
 }
 

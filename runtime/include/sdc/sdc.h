@@ -199,8 +199,8 @@ typedef struct sdc_open_options {
   void *log_user;
   /// Take the image of this level instead of the best one.
   const char *level;
-  /// Kernels that the host was linked with (`sdc compile --emit object`), in
-  /// the order of the file; the images of the file are then not used.
+  /// Kernels of the host, in the order of the file; the images of the file are
+  /// then not used.
   const sdc_kernel *kernels;
   uint32_t kernel_count;
 } sdc_open_options;
@@ -216,6 +216,30 @@ SDC_API SDC_NODISCARD sdc_status sdc_model_open(const char *path,
 /// weights are read in place.
 SDC_API SDC_NODISCARD sdc_status sdc_model_open_memory(
     const void *bytes, size_t size, const sdc_open_options *options,
+    sdc_model **out_model, sdc_error *out_error);
+
+/// The code of one level in a host that an executable was linked into.
+typedef struct sdc_static_image {
+  const char *level;
+  const sdc_kernel *kernels; // in the order of the file
+} sdc_static_image;
+
+/// An executable that the host was linked with. `sdc compile --emit object -o
+/// NAME.o` writes the object that holds one, and NAME.h, which declares it as
+/// NAME_sdx.
+typedef struct sdc_static_model {
+  size_t struct_size;
+  const void *bytes; // of the executable, page-aligned
+  uint64_t size;
+  const sdc_static_image *images;
+  uint32_t image_count;
+  uint32_t kernel_count;
+} sdc_static_model;
+
+/// The same for an executable that the host was linked with. Nothing is mapped
+/// or copied, so it works where the system refuses to map code.
+SDC_API SDC_NODISCARD sdc_status sdc_model_open_static(
+    const sdc_static_model *linked, const sdc_open_options *options,
     sdc_model **out_model, sdc_error *out_error);
 
 /// Checks the digests of all segments.

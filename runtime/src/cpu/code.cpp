@@ -23,8 +23,8 @@ sdc_status Code::map(int file, uint64_t offset, uint64_t size,
   if (mapped == MAP_FAILED)
     return fail(error, SDC_CODE_FORBIDDEN,
                 "the system refuses to map code from the file: %s (is its file "
-                "system mounted noexec?); open it from memory, or link the "
-                "kernels with --emit object",
+                "system mounted noexec?); open it from memory, or compile with "
+                "--emit object and link it",
                 systemError(errno));
   memory = mapped;
   length = size;
@@ -43,7 +43,7 @@ sdc_status Code::copy(const void *bytes, uint64_t size, sdc_error *error) {
   if (mprotect(memory, length, PROT_READ | PROT_EXEC) != 0)
     return fail(error, SDC_CODE_FORBIDDEN,
                 "the system refuses to make memory executable: %s; open the "
-                "file by its path, or link the kernels with --emit object",
+                "file by its path, or compile with --emit object and link it",
                 systemError(errno));
   return SDC_OK;
 }
