@@ -21,6 +21,12 @@ constexpr int64_t kEnoughUnits = 64;
 constexpr int64_t kMinChunk = 512;
 constexpr int64_t kMaxSplits = 16;
 
+/// CTAs of attention that fill the largest device twice.
+constexpr int64_t kEnoughCtas = 264;
+/// A CTA takes positions 64 at a time.
+constexpr int64_t kCudaChunk = 64;
+constexpr int64_t kMaxCudaSplits = 32;
+
 } // namespace
 
 TileChoice sdc::selectCpuTile(int64_t rows, int64_t columns, Pattern pattern) {
@@ -53,6 +59,26 @@ SplitChoice sdc::selectCpuSplits(int64_t rows, int64_t heads, int64_t context) {
   chunk = (chunk + 15) / 16 * 16;
   return {splits, chunk,
           std::to_string(units) + " rows x heads are few, so " +
+              std::to_string(splits) + " splits share a context of " +
+              std::to_string(context)};
+}
+
+SplitChoice sdc::selectCudaSplits(int64_t rows, int64_t cacheHeads,
+                                  int64_t context) {
+  int64_t units = rows * cacheHeads;
+  int64_t wanted = std::min({kMaxCudaSplits, (kEnoughCtas + units - 1) / units,
+                             context / kCudaChunk});
+  if (wanted < 2)
+    return {1, 0,
+            std::to_string(units) + " rows x cache heads over a context of " +
+                std::to_string(context) + " need no split"};
+  int64_t chunk = (context + wanted - 1) / wanted;
+  chunk = (chunk + kCudaChunk - 1) / kCudaChunk * kCudaChunk;
+  int64_t splits = (context + chunk - 1) / chunk;
+  if (splits < 2)
+    return {1, 0, "one chunk holds the context"};
+  return {splits, chunk,
+          std::to_string(units) + " rows x cache heads are few, so " +
               std::to_string(splits) + " splits share a context of " +
               std::to_string(context)};
 }

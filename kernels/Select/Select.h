@@ -30,6 +30,9 @@ struct SplitChoice {
 };
 SplitChoice selectCpuSplits(int64_t rows, int64_t heads, int64_t context);
 
+/// On CUDA a CTA takes all query heads of a cache head.
+SplitChoice selectCudaSplits(int64_t rows, int64_t cacheHeads, int64_t context);
+
 } // namespace sdc
 
 #endif // SDC_KERNELS_SELECT_SELECT_H

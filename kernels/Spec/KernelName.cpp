@@ -269,6 +269,15 @@ private:
   std::string expected;
 };
 
+Tile readTile(Reader &in) {
+  if (in.eat("lanes32"))
+    return Tile::lanes();
+  if (in.eat("mma16"))
+    return Tile::fragments();
+  in.want("rows");
+  return Tile::interleavedRows(static_cast<unsigned>(in.integer()));
+}
+
 EmbedSpec readEmbed(Reader &in) {
   EmbedSpec s;
   s.rows = in.integer("t");
@@ -276,8 +285,8 @@ EmbedSpec readEmbed(Reader &in) {
   s.hidden = in.integer("h");
   in.want(".");
   s.type = in.type();
-  if (in.eat("_rows"))
-    s.tile = Tile::interleavedRows(static_cast<unsigned>(in.integer()));
+  if (in.eat("_"))
+    s.tile = readTile(in);
   if (in.eat(".scale"))
     s.scale = in.number();
   return s;
@@ -294,14 +303,8 @@ LinearPart readPart(Reader &in) {
   }
   in.want("_");
   part.type = in.type();
-  if (in.eat("_lanes32")) {
-    part.tile = Tile::lanes();
-  } else if (in.eat("_mma16")) {
-    part.tile = Tile::fragments();
-  } else {
-    in.want("_rows");
-    part.tile = Tile::interleavedRows(static_cast<unsigned>(in.integer()));
-  }
+  in.want("_");
+  part.tile = readTile(in);
   if (in.eat("_bias")) {
     part.bias = true;
     part.biasType = in.type();

@@ -32,6 +32,8 @@ TEST(KernelSpec, RoundTrip) {
       {"embed.t1.v49152.h576.bf16", 1, 3},
       {"embed.t1.v49152.h576.bf16_rows8", 1, 3},
       {"embed.t2.v7.h5.f32_rows16.scale2", 2, 3},
+      {"embed.t1.v49152.h576.bf16_mma16", 1, 3},
+      {"embed.t2.v7.h5.f32_lanes32.scale2", 2, 3},
       {"embed.t64.v100.h8.f32.scale22p627416997969522", 64, 3},
       // 72 + 24 + 24 blocks of 8 rows; x, norm, 3 weights, 3 outputs.
       {"linear.t1.k576.rms_f32_1em05.w576_16of32_bf16_rows8"
