@@ -54,7 +54,7 @@ onnx.graph @positions(
     %ps: tensor<1x2xi64> {onnx.name = "position_ids",
                           onnx.role = "position_ids",
                           onnx.dims = affine_map<()[P] -> (1, 2)>},
-    // CHECK: %[[P:.*]]: tensor<1x2xi32> {{.*}}onnx.role = "row_positions"
+    // CHECK: %[[P:arg[0-9]+]]: tensor<1x2xi32> {{.*}}onnx.role = "row_positions"
     %p: tensor<1x2xi32> {onnx.name = "row_positions",
                          onnx.role = "row_positions",
                          onnx.dims = affine_map<()[P] -> (1, 2)>})

@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   sdc_error error;
   sdc_model *model;
   sdc_session *session;
-  sdc_open_options open = {sizeof(open)};
+  sdc_open_options open = {.struct_size = sizeof(open)};
   open.flags = SDC_OPEN_VERIFY_WEIGHTS;
   open.level = getenv("LEVEL");
   sdc_generate_options options = {.struct_size = sizeof(options)};
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "embed_static: error: %s\n", error.message);
     return 1;
   }
-  sdc_model_info info = {sizeof(info)};
+  sdc_model_info info = {.struct_size = sizeof(info)};
   sdc_model_query(model, &info);
   fprintf(stderr, "level %s\n", info.level);
   sdc_session_destroy(session);
