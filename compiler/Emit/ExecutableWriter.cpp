@@ -186,14 +186,8 @@ Error ExecutableWriter::writeHeader() {
     return createStringError(options.path +
                              ": the header would have the name of the object, "
                              "expected a name that ends in .o");
-  std::string text = staticHeader(options.path, staticSymbol(options.path));
-  Expected<std::unique_ptr<OutputFile>> file =
-      OutputFile::create(path, static_cast<int64_t>(text.size()));
-  if (!file)
-    return file.takeError();
-  if (Error error = (*file)->write(0, arrayRefFromStringRef(text)))
-    return error;
-  return (*file)->commit();
+  return writeOutput(path,
+                     staticHeader(options.path, staticSymbol(options.path)));
 }
 
 Error ExecutableWriter::plan() {

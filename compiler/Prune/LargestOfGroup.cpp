@@ -66,6 +66,18 @@ template <typename Keys>
   }
 }
 
+/// The same of a word of which only the first `count` columns exist: the others
+/// go after all, and none of them is kept.
+template <typename Keys>
+[[gnu::always_inline]] inline uint32_t choose(Keys &keys, int64_t count,
+                                              Pattern pattern) {
+  if (count == kLanes)
+    return choose(keys, pattern);
+  for (int64_t j = count; j < kLanes; ++j)
+    keys[j] = -1;
+  return choose(keys, pattern) & ((uint32_t(1) << count) - 1);
+}
+
 struct Row {
   const float *weights;
   const double *scale;
@@ -74,8 +86,7 @@ struct Row {
   uint32_t *masks;
 };
 
-/// Scores of at least 0 order as their bits do; a column beyond the last goes
-/// after all.
+/// Scores of at least 0 order as their bits do.
 [[gnu::always_inline]] inline void runRow(const Row &row) {
   for (int64_t first = 0; first < row.columns; first += kLanes) {
     int64_t count = std::min<int64_t>(kLanes, row.columns - first);
@@ -85,12 +96,7 @@ struct Row {
     std::memcpy(&bits, row.weights + first, bytes * sizeof(float));
     if (!row.scale) {
       Ints keys = bits & 0x7fffffff;
-      if (count < kLanes)
-        for (int64_t j = count; j < kLanes; ++j)
-          keys[j] = -1;
-      mask = choose(keys, row.pattern);
-      if (count < kLanes)
-        mask &= (uint32_t(1) << count) - 1;
+      mask = choose(keys, count, row.pattern);
       continue;
     }
     bits &= 0x7fffffff;
@@ -101,12 +107,7 @@ struct Row {
     Doubles score = __builtin_convertvector(magnitude, Doubles) * scale;
     Longs keys;
     std::memcpy(&keys, &score, sizeof(keys));
-    if (count < kLanes)
-      for (int64_t j = count; j < kLanes; ++j)
-        keys[j] = -1;
-    mask = choose(keys, row.pattern);
-    if (count < kLanes)
-      mask &= (uint32_t(1) << count) - 1;
+    mask = choose(keys, count, row.pattern);
   }
 }
 

@@ -44,8 +44,7 @@ void sdc_model::release() {
   memory.release(this, sizeof(sdc_model), alignof(sdc_model));
 }
 
-/// The levels of the file, as in "avx512vbmi2, avx2".
-static void listLevels(const fb::Executable &root, char (&list)[128]) {
+void sdc::rt::listLevels(const fb::Executable &root, char (&list)[128]) {
   list[0] = '\0';
   for (const fb::Image *image : *root.images()) {
     size_t used = strlen(list);

@@ -89,6 +89,9 @@ inline const char *text(const flatbuffers::String *string) {
   return string ? string->c_str() : "";
 }
 
+/// The levels of the file's images, for messages: "avx512vbmi2, avx2".
+void listLevels(const fb::Executable &root, char (&list)[128]);
+
 } // namespace sdc::rt
 
 #endif // SDC_RUNTIME_SRC_MODEL_H

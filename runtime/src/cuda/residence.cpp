@@ -33,16 +33,6 @@ Size cuda::weightsOnDevice(const fb::Executable &root) {
 
 //===- The device and its image -------------------------------------------===//
 
-/// The levels of the file, as in "sm_80, sm_90a".
-static void listLevels(const fb::Executable &root, char (&list)[128]) {
-  list[0] = '\0';
-  for (const fb::Image *image : *root.images()) {
-    size_t used = strlen(list);
-    snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
-             image->level()->c_str());
-  }
-}
-
 static sdc_status findDevice(const Driver &driver, uint32_t index,
                              DeviceNumber &device, sdc_error *error) {
   int count = 0;
